@@ -81,16 +81,16 @@ pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u
 }
 
 /// Interval at which the number of requests that are left to record is printed.
-const LEFT_EACH: Duration = Duration::from_secs(2);
+const REPORT_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Ends a proxy. Prints how many requests are left to record while that takes long. Returns the requests that were not recorded.
 async fn close(proxy: RunningProxy) -> Vec<Miss> {
-    let left = proxy.requests_left();
+    let left = proxy.remaining_requests();
     let mut closing = pin!(proxy.close());
     loop {
         tokio::select! {
             misses = &mut closing => return misses,
-            () = tokio::time::sleep(LEFT_EACH) => match left() {
+            () = tokio::time::sleep(REPORT_INTERVAL) => match left() {
                 0 => {}
                 left => print_note(&format!("{} left to record", plural(left, "request"))),
             },

@@ -96,7 +96,7 @@ impl Capture {
     }
 
     /// Returns the number of exchanges whose end is not recorded yet.
-    pub(super) fn left(&self) -> u64 {
+    pub(super) fn remaining(&self) -> u64 {
         let begun = self.next.load(Ordering::Relaxed).saturating_sub(1);
         begun.saturating_sub(self.taken.load(Ordering::Relaxed))
     }

@@ -118,8 +118,8 @@ impl ProxyService {
     }
 
     /// Returns the number of requests whose end is not recorded yet.
-    pub(super) fn requests_left(&self) -> u64 {
-        self.capture.as_ref().map_or(0, Capture::left)
+    pub(super) fn remaining_requests(&self) -> u64 {
+        self.capture.as_ref().map_or(0, Capture::remaining)
     }
 
     /// Ends the recording, and waits until it is written. What still passes is recorded as far as it came.

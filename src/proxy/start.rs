@@ -270,9 +270,9 @@ impl RunningProxy {
     }
 
     /// Returns a counter of the requests whose end is not recorded yet.
-    pub fn requests_left(&self) -> impl Fn() -> u64 + use<> {
+    pub fn remaining_requests(&self) -> impl Fn() -> u64 + use<> {
         let service = Arc::clone(&self.service);
-        move || service.requests_left()
+        move || service.remaining_requests()
     }
 
     /// Ends it: what still passes is recorded as far as it came. Returns the requests that were not recorded.

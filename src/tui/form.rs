@@ -11,9 +11,9 @@ use super::actions::Context;
 use super::colours::Language;
 use super::draft::{Draft, Motion, Reach};
 use super::editor::Editor;
-use super::kept_texts::FieldTexts;
 use super::theme::Role;
 use super::transcript::input_check::InputCheck;
+use super::unconfirmed_texts::FieldTexts;
 
 /// A dialog.
 #[derive(Debug, Clone, Default)]
@@ -173,13 +173,13 @@ impl Field {
     }
 
     /// Returns whether it shows the text of an earlier opening.
-    pub fn is_kept(&self) -> bool {
+    pub fn is_restored(&self) -> bool {
         self.kept.is_some() && self.kept == self.draft().map(Draft::version)
     }
 
     /// Sets the text that it starts with. What was typed or kept remains, as a change of it.
     pub fn start_with(&mut self, text: String) {
-        let kept = self.is_kept();
+        let kept = self.is_restored();
         if let Some(draft) = self.draft_mut() {
             let typed = draft.text().to_owned();
             if kept || draft.version() == 0 {
@@ -187,7 +187,7 @@ impl Field {
             }
             self.start = text;
             if kept {
-                self.show_kept(&typed);
+                self.restore_text(&typed);
             }
         }
     }
@@ -209,7 +209,7 @@ impl Field {
     }
 
     /// Shows a text of an earlier opening.
-    pub fn show_kept(&mut self, text: &str) {
+    pub fn restore_text(&mut self, text: &str) {
         self.write(text);
         self.kept = self.draft().filter(|_| self.typed().is_some()).map(Draft::version);
     }
@@ -351,7 +351,7 @@ impl Form {
             Input::Choice { .. } => {}
             Input::Line(_) | Input::Text(..) => {
                 if let Some(text) = self.hidden.take_text(&field.key) {
-                    field.show_kept(&text);
+                    field.restore_text(&text);
                 }
             }
         }
@@ -363,7 +363,7 @@ impl Form {
         for at in 0..self.fields.len() {
             self.show_hidden(at);
         }
-        self.focus = self.fields.iter().position(Field::is_kept).unwrap_or(self.focus);
+        self.focus = self.fields.iter().position(Field::is_restored).unwrap_or(self.focus);
     }
 
     /// Returns the texts that were typed and not confirmed, with the choices; without a text, nothing.

@@ -9,12 +9,12 @@ use super::cases::TestBoard;
 use super::compare::Compare;
 use super::draft::Draft;
 use super::inspector::Inspector;
-use super::kept_texts::KeptTexts;
 use super::keys::Keymap;
 use super::message::Slot;
 use super::recovery::{Recovery, SavedReply};
 use super::theme::Theme;
 use super::traffic::Traffic;
+use super::unconfirmed_texts::UnconfirmedTexts;
 use crate::agent::{Diagnostic, DraftTexts, Place};
 use crate::config::{Notify, TurnList};
 use crate::port::{Breakpoint, Gate, Question};
@@ -112,7 +112,7 @@ pub struct Model {
     /// The open popups, the topmost last.
     pub popups: Vec<Popup>,
     /// Texts of dialogs that were closed without being confirmed.
-    pub kept: KeptTexts,
+    pub kept: UnconfirmedTexts,
     /// Time at which a question last came by itself, Unix time in ms.
     pub asked_ms: i64,
     /// The text of the topmost popup is longer than its box.
@@ -307,7 +307,7 @@ impl Model {
             suggestions: Suggestions::default(),
             inspector: None,
             popups: Vec::new(),
-            kept: KeptTexts::default(),
+            kept: UnconfirmedTexts::default(),
             popup_scrolls: false,
             toast: None,
             asked_ms: 0,

@@ -176,7 +176,8 @@ fn a_path_that_was_not_saved_to_is_there_again() {
     press(&mut model, "ctrl-s");
     write(&mut model, "mine.toml");
     press(&mut model, "esc");
-    let is_kept = |model: &Model| matches!(model.popups.last(), Some(Popup::SavePath { field, .. }) if field.is_kept());
+    let is_kept =
+        |model: &Model| matches!(model.popups.last(), Some(Popup::SavePath { field, .. }) if field.is_restored());
     press(&mut model, "ctrl-s");
     assert_eq!(written(&model), "mine.toml");
     assert!(is_kept(&model) && text(&mut model).contains("Kept"), "{}", text(&mut model));

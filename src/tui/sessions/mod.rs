@@ -17,8 +17,8 @@ pub mod workbench;
 use super::archive::{AgentSource, ArchiveRequest};
 use super::candidates::CandidatesRequest;
 use super::form::Form;
-use super::kept_texts::DialogId;
 use super::message::Effect;
+use super::unconfirmed_texts::DialogId;
 use crate::workbench::SessionKey;
 
 /// Something that is done with the saved session in hand.

@@ -6,8 +6,8 @@ use super::{Dialog, Purpose};
 use crate::event::Address;
 use crate::tui::compare::{CompareRequest, MOST_SIDES, OtherModels};
 use crate::tui::form::{Field, Form};
-use crate::tui::kept_texts::DialogId;
 use crate::tui::message::Effect;
+use crate::tui::unconfirmed_texts::DialogId;
 use crate::workbench::SessionKey;
 
 /// A captured request that other models are asked.

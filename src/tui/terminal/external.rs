@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     /// The path at the end of a message.
-    fn kept(message: &str) -> PathBuf {
+    fn edited_file(message: &str) -> PathBuf {
         PathBuf::from(message.rsplit_once("the edits are in ").expect("the message names the file").1)
     }
 
@@ -92,11 +92,11 @@ mod tests {
         let edit = |script: &str| edit_with(&format!("sh -c '{script}' sh"), Place::Prompt, "before");
         assert_eq!(edit("printf after > \"$1\"").as_deref(), Ok("after"));
         let failed = edit("printf after > \"$1\"; exit 3").unwrap_err();
-        assert_eq!(fs::read_to_string(kept(&failed)).unwrap(), "after", "{failed}");
-        fs::remove_file(kept(&failed)).unwrap();
+        assert_eq!(fs::read_to_string(edited_file(&failed)).unwrap(), "after", "{failed}");
+        fs::remove_file(edited_file(&failed)).unwrap();
         let unreadable = edit("printf \"\\\\377\" > \"$1\"").unwrap_err();
-        assert!(fs::read(kept(&unreadable)).is_ok_and(|edited| !edited.is_empty()), "{unreadable}");
-        fs::remove_file(kept(&unreadable)).unwrap();
+        assert!(fs::read(edited_file(&unreadable)).is_ok_and(|edited| !edited.is_empty()), "{unreadable}");
+        fs::remove_file(edited_file(&unreadable)).unwrap();
         let unchanged = edit("exit 3").unwrap_err();
         assert!(unchanged.ends_with("the text is unchanged"), "{unchanged}");
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use ratatui::layout::Position;
 
-use super::kept_texts;
+use super::unconfirmed_texts;
 use crate::tui::actions::Action;
 use crate::tui::candidates::{CandidatesRequest, CandidatesResponse, HunkSelection, Listing, Pane, Step, WriteRequest};
 use crate::tui::direction::Leap;
@@ -32,7 +32,7 @@ fn usual_folder(model: &Model) -> PathBuf {
 /// Asks which search.
 pub(super) fn dialog(model: &mut Model) -> Vec<Effect> {
     let dir = model.candidates.dir.clone().unwrap_or_else(|| usual_folder(model));
-    kept_texts::show(model, Dialog::new(workbench::open_search(&dir), Purpose::Candidates))
+    unconfirmed_texts::show(model, Dialog::new(workbench::open_search(&dir), Purpose::Candidates))
 }
 
 /// Closes the pending write, then the cases, then the screen.
@@ -159,7 +159,7 @@ fn refuse(model: &mut Model, dir: &std::path::Path, error: String) {
         form.fail(error);
         return;
     }
-    drop(kept_texts::show(model, Dialog::new(workbench::open_search(dir), Purpose::Candidates)));
+    drop(unconfirmed_texts::show(model, Dialog::new(workbench::open_search(dir), Purpose::Candidates)));
     if let Some(Popup::Form(form, _)) = model.popups.last_mut() {
         form.fail(error);
     }

@@ -3,8 +3,8 @@
 //! In: the state of the screen. Out: what is stopped or stored with it. It must never lose a text that was written.
 
 use super::{
-    candidates, cases, compare, dialog, find, inspect, kept_texts, overview, question, reading, sessions, stop,
-    suggest, traffic,
+    candidates, cases, compare, dialog, find, inspect, overview, question, reading, sessions, stop, suggest, traffic,
+    unconfirmed_texts,
 };
 use crate::tui::actions::{Action, Context};
 use crate::tui::message::{Effect, Slot};
@@ -41,7 +41,7 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
             }
             Popup::SavePath { what: SaveWhat::Session, .. } => vec![Effect::SaveSession(Slot::Workbench, None)],
             Popup::SavePath { .. } | Popup::Overwrite { .. } | Popup::Leaving(_) => {
-                kept_texts::close_path(model, &popup);
+                unconfirmed_texts::close_path(model, &popup);
                 model.workbench.saving = None;
                 Vec::new()
             }

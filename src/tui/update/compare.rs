@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ratatui::layout::Position;
 
-use super::{kept_texts, matrix, run, runs};
+use super::{matrix, run, runs, unconfirmed_texts};
 use crate::agent::{Diagnostic, Mode, Place, Severity};
 use crate::event::ErrorRecord;
 use crate::session::diff::Comparison;
@@ -211,7 +211,7 @@ fn started(model: &mut Model, result: Result<Vec<Option<String>>, Vec<Diagnostic
 /// Shows a run next to runs with these names, which are about to start.
 pub(super) fn show_next_to(model: &mut Model, original: String, others: Vec<String>) {
     model.popups.pop();
-    kept_texts::close_inspector(model);
+    unconfirmed_texts::close_inspector(model);
     let original = Side { name: original, run: None };
     let others = others.into_iter().map(|name| Side { name, run: Some(RunView::starting()) });
     show(model, std::iter::once(original).chain(others).collect());

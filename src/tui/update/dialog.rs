@@ -3,8 +3,8 @@
 use crossterm::event::KeyEvent;
 use ratatui::layout::Position;
 
-use super::kept_texts;
 use super::sessions::{ActionStart, begin};
+use super::unconfirmed_texts;
 use ptc_core::signature::underscored;
 use ptc_core::text::did_you_mean;
 
@@ -31,7 +31,7 @@ const SIGN: u16 = 2;
 
 pub(super) fn open(model: &mut Model, dialog: Dialog) -> Vec<Effect> {
     model.sessions.filtering = false;
-    kept_texts::show(model, dialog)
+    unconfirmed_texts::show(model, dialog)
 }
 
 fn effects(requests: impl IntoIterator<Item = ArchiveRequest>) -> Vec<Effect> {
@@ -276,7 +276,7 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
         form.discarded_attempt = true;
         form.waiting = Some("stopping …");
     } else if !form.discarded_attempt {
-        kept_texts::close_top(model);
+        unconfirmed_texts::close_top(model);
     }
     Vec::new()
 }
@@ -356,7 +356,7 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRec
     match result {
         Err(error) => {
             match at.map(|at| &mut model.popups[at]) {
-                Some(Popup::Form(form, _)) if form.discarded_attempt => kept_texts::close_where(model, awaits),
+                Some(Popup::Form(form, _)) if form.discarded_attempt => unconfirmed_texts::close_where(model, awaits),
                 Some(Popup::Form(form, _)) => {
                     // A dialog has a field where a command has a flag.
                     form.fail(error.with_hint().replace(BY_FLAG, "name another one in the field `model`"));

@@ -12,7 +12,7 @@ use crate::tui::model::{Editor, Model, Pane, Popup, Screen, Tone, place_name};
 use crate::tui::sessions::{Dialog, Purpose, workbench};
 use crate::workbench::format::size;
 
-use super::kept_texts;
+use super::unconfirmed_texts;
 
 /// Columns of a text that is not wrapped.
 const ONE_LINE: usize = usize::MAX >> 1;
@@ -184,7 +184,7 @@ pub(super) fn switch_context_view(model: &mut Model) -> Vec<Effect> {
 
 /// Asks which file is inserted at the cursor.
 pub(super) fn ask_file(model: &mut Model) -> Vec<Effect> {
-    kept_texts::show(model, Dialog::new(workbench::insert_file(), Purpose::InsertFile))
+    unconfirmed_texts::show(model, Dialog::new(workbench::insert_file(), Purpose::InsertFile))
 }
 
 /// The file was read, or not: its text replaces the selection.

@@ -1,6 +1,6 @@
 //! The inspector: opening a turn, moving in it, trying things on it.
 
-use super::kept_texts;
+use super::unconfirmed_texts;
 use crate::event::{Address, ErrorRecord, Event};
 use crate::tui::direction::Edge;
 use crate::tui::draft::Draft;
@@ -29,9 +29,9 @@ pub(super) fn open(model: &mut Model) -> Vec<Effect> {
         model.show_toast(Tone::Info, "this run is not saved, so its turns cannot be opened");
         return Vec::new();
     };
-    kept_texts::close_inspector(model);
+    unconfirmed_texts::close_inspector(model);
     model.inspector = Some(Box::new(Inspector::new(subject, turn)));
-    kept_texts::restore_input(model);
+    unconfirmed_texts::restore_input(model);
     read(model)
 }
 
@@ -168,7 +168,7 @@ pub(super) fn next_tab(model: &mut Model, by: usize) -> Vec<Effect> {
 pub(super) fn close(model: &mut Model) -> Vec<Effect> {
     match &mut model.inspector {
         Some(open) if open.focus != Focus::List => open.enter(Focus::List),
-        _ => kept_texts::close_inspector(model),
+        _ => unconfirmed_texts::close_inspector(model),
     }
     Vec::new()
 }
@@ -212,14 +212,14 @@ pub(super) fn go(model: &mut Model, step: Step) -> Vec<Effect> {
 
 /// Another turn of the run.
 fn turn(model: &mut Model, by: i32) -> Vec<Effect> {
-    kept_texts::keep_input(model);
+    unconfirmed_texts::keep_input(model);
     let Some(inspector) = &mut model.inspector else { return Vec::new() };
     let Some(number) = inspector.turn.turn_number().and_then(|number| number.checked_add_signed(by)) else {
         return Vec::new();
     };
     let turn = inspector.turn.run_part().turn(number);
     inspector.turn_to(turn);
-    kept_texts::restore_input(model);
+    unconfirmed_texts::restore_input(model);
     read(model)
 }
 

@@ -3,8 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{
-    candidates, cases, close, compare, dialog, edit, find, hits, inspect, kept_texts, overview, palette, play, popups,
-    question, reading, run, runs, save, server_prompts, sessions, take, tour, traffic,
+    candidates, cases, close, compare, dialog, edit, find, hits, inspect, overview, palette, play, popups, question,
+    reading, run, runs, save, server_prompts, sessions, take, tour, traffic, unconfirmed_texts,
 };
 use crate::agent::Place;
 use crate::replay::Policy;
@@ -167,7 +167,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             | Action::BothModes
             | Action::Run
     ) {
-        kept_texts::close_inspector(model);
+        unconfirmed_texts::close_inspector(model);
     }
     match action {
         Action::Help => help(model),
@@ -270,8 +270,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::AgainstSaved => runs::against_saved(model),
         Action::PromptGrowth => inspect::growth(model),
         Action::ChooseModel => popups::choose_model(model),
-        Action::OpenAgent => kept_texts::show(model, take::open_dialog()),
-        Action::NewAgent => kept_texts::show(model, take::new_agent_dialog()),
+        Action::OpenAgent => unconfirmed_texts::show(model, take::open_dialog()),
+        Action::NewAgent => unconfirmed_texts::show(model, take::new_agent_dialog()),
         Action::TakeAgent => take::of_session(model),
         Action::Inside(step) => inspect::go(model, step),
         Action::CycleView => read(model, |transcript, _| transcript.set_view(transcript.view().next())),
@@ -368,7 +368,7 @@ fn help(model: &mut Model) -> Vec<Effect> {
 
 /// Goes to a pane of the workbench; a turn that is open is left.
 pub(super) fn go_to(model: &mut Model, pane: Pane) -> Vec<Effect> {
-    kept_texts::close_inspector(model);
+    unconfirmed_texts::close_inspector(model);
     model.screen = Screen::Workbench;
     model.workbench.focus = pane;
     Vec::new()

@@ -9,7 +9,6 @@ mod edit;
 mod find;
 mod hits;
 mod inspect;
-mod kept_texts;
 mod keys;
 mod matrix;
 mod mouse;
@@ -29,6 +28,7 @@ mod suggest;
 mod take;
 mod tour;
 mod traffic;
+mod unconfirmed_texts;
 
 pub(super) use question::ask_about_file;
 pub(super) use reading::AUTOSCROLL_MS;

@@ -3,8 +3,8 @@
 //! In: the palette on top. Out: of the picked action what it does, in another pane or on another screen when that is one step away, else
 //! where it means something. What is on screen below the palette never changes before something is picked.
 
-use super::kept_texts;
 use super::keys::{act, go_to};
+use super::unconfirmed_texts;
 use crate::tui::actions::{ACTIONS, Action, ActionRow};
 use crate::tui::draft::Draft;
 use crate::tui::message::Effect;
@@ -32,7 +32,7 @@ pub(super) fn pick(model: &mut Model) -> Vec<Effect> {
     model.popups.pop();
     match way(model, row) {
         Way::Here | Way::Shown => {}
-        Way::Below => kept_texts::close_inspector(model),
+        Way::Below => unconfirmed_texts::close_inspector(model),
         Way::Pane(pane) => _ = go_to(model, pane),
         Way::Opener(Some(screen @ (Action::Sessions | Action::Compare))) => return on_screen(model, row, screen),
         Way::Opener(_) => {

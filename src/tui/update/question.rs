@@ -2,7 +2,7 @@
 //!
 //! In: questions, keys. Out: changes of the popups, answers. It must never take a key that is meant for a text as an answer.
 
-use super::kept_texts;
+use super::unconfirmed_texts;
 use crate::event::{Address, Decision};
 use crate::port::{Gate, Question};
 use crate::tool::{FILE_DECISIONS, NamedFile};
@@ -77,8 +77,12 @@ pub(super) fn ask(model: &mut Model, question: Question) {
             // The run that it is about is above the question.
             model.workbench.focus = Pane::Run;
         }
-        let begun =
-            model.workbench.run.as_mut().and_then(|run| run.begun_reply.take()).or_else(|| kept(model, &question));
+        let begun = model
+            .workbench
+            .run
+            .as_mut()
+            .and_then(|run| run.begun_reply.take())
+            .or_else(|| saved_reply(model, &question));
         let editor = begun.unwrap_or_else(|| Box::new(fresh()));
         let new = model.workbench.run.as_ref().map_or(0, |run| run.asked.1);
         let top = crate::tui::view::asked_rows(model, question.text.get(..new).unwrap_or_default());
@@ -128,7 +132,7 @@ pub(super) fn yield_to_text(model: &mut Model) {
 }
 
 /// The reply of an earlier start to this question.
-fn kept(model: &mut Model, question: &Question) -> Option<Box<Editor>> {
+fn saved_reply(model: &mut Model, question: &Question) -> Option<Box<Editor>> {
     let session = model.workbench.run.as_ref()?.session.clone()?;
     let is_of = |reply: &SavedReply| reply.session == session && question.address.as_str() == reply.question;
     let reply = model.workbench.kept_reply.take_if(|reply| is_of(reply))?;
@@ -158,7 +162,7 @@ pub(super) fn end_question(model: &mut Model) {
     let written = model.written_reply().map(|(_, draft)| draft.text().to_owned());
     drop_question(model);
     if let Some(text) = written {
-        kept_texts::hand_over(model, "the question has ended", text);
+        unconfirmed_texts::hand_over(model, "the question has ended", text);
     }
 }
 
@@ -192,7 +196,7 @@ pub(super) fn send_answer(model: &mut Model) -> Vec<Effect> {
 
 /// Gives the keys to the question that opened by itself over a text: from now on its letters grant what lasts, too.
 fn take_keys(model: &mut Model) -> Vec<Effect> {
-    kept_texts::close_inspector(model);
+    unconfirmed_texts::close_inspector(model);
     model.workbench.focus = Pane::Run;
     model.show_toast(Tone::Info, "the question has the keys");
     Vec::new()

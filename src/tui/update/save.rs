@@ -13,7 +13,7 @@ use crate::tui::model::{AfterSave, LeaveAction, Model, Popup, RECOVERED, SaveWha
 use crate::tui::recovery::{Recovery, SavedReply};
 use crate::workbench::{AgentFile, OpenAgent, Overwrite, SECRET, SaveError};
 
-use super::kept_texts;
+use super::unconfirmed_texts;
 
 /// Saves to the agent's file, or asks where.
 pub(super) fn save(model: &mut Model, after: AfterSave) -> Vec<Effect> {
@@ -73,7 +73,7 @@ fn path_field(model: &mut Model) -> Field {
         Some(file) => file.path.display().to_string(),
         None => format!("{}.toml", if name.is_empty() { "agent" } else { name }),
     };
-    kept_texts::path_field(model, &suggested)
+    unconfirmed_texts::path_field(model, &suggested)
 }
 
 /// Opens the question for the path, once; `error` is the problem of the last answer.
@@ -226,7 +226,7 @@ pub(super) fn save_first(model: &mut Model) -> Vec<Effect> {
 pub(super) fn discard(model: &mut Model) -> Vec<Effect> {
     match model.popups.pop() {
         Some(Popup::Leaving(LeaveAction::For(source, agent))) => {
-            kept_texts::forget_source(model, &source);
+            unconfirmed_texts::forget_source(model, &source);
             super::take::show(model, *agent);
             Vec::new()
         }
@@ -267,7 +267,7 @@ pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect>
     usable.retain(|recovery| !recovery.is_saved || recovery.reply.is_none());
     model.workbench.other_drafts = usable;
     // Texts of an agent have no place where a pipeline is open: they wait for the next start.
-    if model.workbench.pipeline.is_none() && !offer_kept_drafts(model) {
+    if model.workbench.pipeline.is_none() && !offer_drafts(model) {
         report_other_drafts(model);
     }
     Vec::new()
@@ -286,7 +286,7 @@ fn restored(recovery: Recovery) -> Option<Recovery> {
 }
 
 /// Offers the kept texts of the agent in the editors. Returns whether there are any.
-pub(super) fn offer_kept_drafts(model: &mut Model) -> bool {
+pub(super) fn offer_drafts(model: &mut Model) -> bool {
     fn path(file: Option<&AgentFile>) -> Option<&Path> {
         file.map(|file| file.path.as_path())
     }

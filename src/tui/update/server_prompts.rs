@@ -58,7 +58,7 @@ pub(super) fn decided(model: &mut Model, definition: String, decision: Decision)
 
 /// The question about a server was closed: nothing is inserted.
 pub(super) fn put_aside(model: &mut Model) {
-    super::kept_texts::close_where(model, |_, purpose| matches!(purpose, Purpose::Prompts(_)));
+    super::unconfirmed_texts::close_where(model, |_, purpose| matches!(purpose, Purpose::Prompts(_)));
     model.show_toast(Tone::Info, "nothing was inserted: the server was not started");
 }
 

@@ -13,7 +13,7 @@ use crate::tui::model::{LeaveAction, Model, PLACES, Pane, Popup, Screen, Tone, f
 use crate::tui::sessions::{Dialog, Purpose, workbench};
 use crate::workbench::{AgentFile, OpenAgent};
 
-use super::kept_texts;
+use super::unconfirmed_texts;
 
 /// The dialog that asks which one.
 pub(super) fn open_dialog() -> Dialog {
@@ -33,7 +33,7 @@ fn is_dialog(popup: &Popup) -> bool {
 
 /// Closes the dialog that named the agent; its texts are kept until the agent is in the editors.
 fn close_dialog(model: &mut Model) {
-    kept_texts::close_where(model, |form, purpose| {
+    unconfirmed_texts::close_where(model, |form, purpose| {
         matches!(purpose, Purpose::Agent | Purpose::NewAgent) && purpose.awaits_response(form)
     });
 }
@@ -60,7 +60,7 @@ pub(super) fn opened(
             if model.workbench.unsaved() {
                 model.popups.push(Popup::Leaving(LeaveAction::For(source, agent)));
             } else {
-                kept_texts::forget_source(model, &source);
+                unconfirmed_texts::forget_source(model, &source);
                 show(model, *agent);
             }
         }
@@ -111,7 +111,7 @@ pub(super) fn show(model: &mut Model, agent: OpenAgent) {
         None => model.show_toast(Tone::Good, text),
     }
     if !is_same && model.workbench.pipeline.is_none() && model.workbench.file.is_some() {
-        super::save::offer_kept_drafts(model);
+        super::save::offer_drafts(model);
     }
 }
 

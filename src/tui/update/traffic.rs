@@ -362,7 +362,7 @@ fn drop_closed(model: &mut Model) {
     show_next(model);
     if editor.draft.version() > 0 && !editor.draft.text().trim().is_empty() {
         let why = "the client has disconnected and its request or reply was dropped";
-        super::kept_texts::hand_over(model, why, editor.draft.text().to_owned());
+        super::unconfirmed_texts::hand_over(model, why, editor.draft.text().to_owned());
     }
 }
 

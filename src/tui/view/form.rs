@@ -57,19 +57,21 @@ fn hint(form: &Form, columns: u16) -> (Role, String) {
             (Role::Accent, "● reading the value; your keys wait for it …".to_owned())
         }
         (None, None) => match form.focused() {
-            Some(field) if field.is_kept() => (Role::Accent, format!("{} {}", kept(&form.undo_key), field.hint)),
+            Some(field) if field.is_restored() => {
+                (Role::Accent, format!("{} {}", restored_hint(&form.undo_key), field.hint))
+            }
             field => (Role::Dim, field.map_or("", |field| field.hint).to_owned()),
         },
     }
 }
 
 /// Explains a text that an earlier opening left, and how to revert it.
-pub(super) fn kept(undo_key: &str) -> String {
+pub(super) fn restored_hint(undo_key: &str) -> String {
     format!("Kept from before: {undo_key} reverts it.")
 }
 
 /// The sign of a field with such a text.
-const KEPT: &str = " kept";
+const RESTORED_SIGN: &str = " kept";
 
 /// The meaning of the chosen value, where its row has too few columns to show it.
 fn cut_meaning(field: &Field, columns: u16) -> Option<String> {
@@ -261,7 +263,7 @@ fn draw_field(model: &Model, form: &Form, place: usize, area: Rect, buffer: &mut
             None
         }
         Input::Line(draft) => {
-            let sign = if field.is_kept() { KEPT } else { "" };
+            let sign = if field.is_restored() { RESTORED_SIGN } else { "" };
             Row::new([mark, name]).ending([Piece::literal(Role::Accent, sign)]).draw(area, buffer, model.theme);
             let start = value_start(area);
             let width = (area.width - start).saturating_sub(u16::try_from(sign.len()).unwrap_or(0));
@@ -273,7 +275,7 @@ fn draw_field(model: &Model, form: &Form, place: usize, area: Rect, buffer: &mut
             let check = form.check.as_ref().filter(|check| !check.state.is_empty());
             // What is hidden above and below the rows that are seen.
             let more = bars::more(editor::hidden_above(text), editor::hidden_below(text), area.width);
-            let sign = field.is_kept().then(|| Piece::literal(Role::Accent, KEPT));
+            let sign = field.is_restored().then(|| Piece::literal(Role::Accent, RESTORED_SIGN));
             Row::new([mark, name]).ending(more.into_iter().chain(check.map(answer::state)).chain(sign)).draw(
                 head,
                 buffer,

@@ -6,7 +6,7 @@ use ratatui::widgets::{Block, Widget as _};
 
 use super::areas::{line_of, scroll_limit};
 use super::blank::clear;
-use super::form::kept;
+use super::form::restored_hint;
 use super::{answer, areas, bars, choices, editor, form, help, menu, preview};
 use crate::port::Gate;
 use crate::tui::actions::{Action, ActionRow};
@@ -316,7 +316,7 @@ fn message(model: &Model, popup: &Popup) -> SafeText {
         Popup::SavePath { field, .. } => {
             let path = "Path of the file, relative to the working directory; ~/ is your home folder.";
             let undo = model.keymap.first_name(Action::Undo);
-            if field.is_kept() { format!("{path} {}", kept(&undo)) } else { path.to_owned() }
+            if field.is_restored() { format!("{path} {}", restored_hint(&undo)) } else { path.to_owned() }
         }
         Popup::Recovery(recovery) => recovery_text(model, recovery),
         _ => String::new(),

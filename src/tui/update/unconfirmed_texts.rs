@@ -8,9 +8,9 @@ use crate::tui::actions::Action;
 use crate::tui::archive::{AgentSource, ArchiveRequest};
 use crate::tui::form::{Field, Form};
 use crate::tui::inspector::{Inspector, Subject};
-use crate::tui::kept_texts::{DialogId, FieldTexts};
 use crate::tui::model::{SaveWhat, Tone};
 use crate::tui::sessions::{Dialog, Purpose};
+use crate::tui::unconfirmed_texts::{DialogId, FieldTexts};
 use crate::workbench::SessionKey;
 
 /// Key of the path in the question where to save.
@@ -85,7 +85,7 @@ pub(super) fn path_field(model: &mut Model, suggested: &str) -> Field {
     let mut field = Field::line("path", "", suggested).keyed(PATH);
     let dialog = save_dialog(model);
     if let Some(path) = model.kept.take(&dialog).take_text(PATH) {
-        field.show_kept(&path);
+        field.restore_text(&path);
     }
     field
 }

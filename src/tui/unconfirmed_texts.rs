@@ -76,9 +76,9 @@ fn take(all: &mut Vec<(String, String)>, key: &str) -> Option<String> {
 
 /// The texts of dialogs that were closed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KeptTexts(Vec<(DialogId, FieldTexts)>);
+pub struct UnconfirmedTexts(Vec<(DialogId, FieldTexts)>);
 
-impl KeptTexts {
+impl UnconfirmedTexts {
     /// Keeps the texts of a dialog in place of those that it had; without a text, nothing.
     pub fn keep(&mut self, dialog: DialogId, texts: FieldTexts) {
         self.forget(&dialog);
@@ -104,9 +104,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_kept_for_each_dialog_and_given_back_once() {
+    fn texts_of_each_dialog_are_returned_once() {
         let of = |subject: &str| DialogId { title: "Note".to_owned(), subject: subject.to_owned(), at: None };
-        let mut kept = KeptTexts::default();
+        let mut kept = UnconfirmedTexts::default();
         kept.keep(of("a"), FieldTexts::of("note", "first"));
         kept.keep(of("a"), FieldTexts::of("note", "second"));
         kept.keep(of("b"), FieldTexts::default());
