@@ -50,7 +50,7 @@ macro_rules! limits {
 limits! {
     MAX_TURNS "max_turns" "turns" Some(5), 1, 10_000, MaxTurnsExceeded "agent file" "Turns of a run; in json mode the number of attempts, the last of which decides the reason of a failure.";
     MISSION_TIMEOUT "mission_timeout_ms" "ms" None, 1, 86_400_000, MissionTimeout "agent file" "Time for the whole run, checked once per turn. A running model call is cancelled at the end of the time.";
-    TOKEN_LIMIT "token_limit" "tokens" None, 1, 1_000_000_000, TokenLimitExceeded "agent file" "Input and output tokens of a run, estimated if the model reports none; checked after each reply and before its program or calls: the reply that exceeds the limit is paid for, and an answer in it is taken, with a notice. A child run gets the remainder at its start.";
+    TOKEN_LIMIT "token_limit" "tokens" None, 1, 1_000_000_000, TokenLimitExceeded "agent file" "Input and output tokens of a run, estimated if the model reports none; checked after each reply, before its program or calls are executed. The reply that exceeds the limit counts as well; an answer in it is accepted, with a notice. A child run gets the remainder at its start.";
     RETRY_TURNS "retry_turns" "turns" Some(0), 0, 1_000, BudgetExhausted "agent file" "Turns after the work turns, to correct a value that does not fit.";
     TREE_TURNS "turn_budget" "turns" Some(20), 1, 100_000, TurnBudgetExhausted "agent file" "Turns of an agent and its child agents together.";
     TREE_DEPTH "max_depth" "levels" Some(3), 1, 100, MaxDepthExceeded "agent file" "Levels of agents that call agents, including the first one.";

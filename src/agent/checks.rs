@@ -165,7 +165,7 @@ fn read_template(agent: &Agent, findings: &mut Vec<Diagnostic>) -> Option<Templa
         findings.push(Diagnostic::error(Place::Prompt, Reason::InvalidAgent, message).key("prompt"));
         return None;
     }
-    if agent.asks("literal") || agent.asks("verbatim") {
+    if agent.plain_text_option().is_some() {
         return Some(template::literal(&agent.prompt));
     }
     template::parse(&agent.prompt)
@@ -206,13 +206,13 @@ fn check_template(agent: &Agent, signature: &Signature, template: &Template, fin
     };
     findings.extend(found.into_iter().map(Diagnostic::from));
     for name in template::unused(template, signature) {
-        let is_file = signature.param(name).is_some_and(|param| *param.ty.base() == Type::File);
+        let is_file = signature.param(name).is_some_and(|param| param.ty.is_file());
         if is_file {
             // The file is sent next to the prompt in every mode.
             continue;
         }
         let (severity, message) = if agent.mode == Mode::Text {
-            let advice = match ["literal", "verbatim"].into_iter().find(|option| agent.asks(option)) {
+            let advice = match agent.plain_text_option() {
                 Some(option) => format!("the prompt is plain text (`{option}`); remove the parameter or `{option}`"),
                 None => format!("write `{{{{{name}}}}}` or remove it"),
             };
@@ -241,7 +241,7 @@ fn check_signature(agent: &Agent, signature: &Signature, findings: &mut Vec<Diag
         findings.push(found.at(Span::new(arrow, text.len())));
     }
     if agent.asks("verbatim") {
-        let is_text = |field: &&Field| *field.ty.base() != Type::File;
+        let is_text = |field: &&Field| !field.ty.is_file();
         for field in signature.params.iter().flatten().filter(is_text) {
             let message = format!(
                 "the input `{}` would not be sent: with `verbatim` an agent has inputs of type :file only; write the text into the prompt",

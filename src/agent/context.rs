@@ -116,7 +116,7 @@ impl Context {
     }
 
     /// Like [`Context::from_step`] for a step of a pipeline that has a context of its own: what the earlier step gives wins, the rest
-    /// comes from there. Inputs may be missing: the run of the step reports them (`Plan::lacking`).
+    /// comes from there. Inputs may be missing: the run of the step reports them (`Plan::missing_inputs_error`).
     ///
     /// Errors: `chained_failure` when the step failed.
     pub fn chained_onto(plan: &Plan, step: &Step) -> Result<Self, ErrorRecord> {
@@ -149,7 +149,7 @@ impl Context {
 
 impl Plan {
     /// Returns the error of a step of a pipeline whose context lacks inputs that must be given; `None` if it has all of them.
-    pub(crate) fn lacking(&self, context: &Json) -> Option<ErrorRecord> {
+    pub(crate) fn missing_inputs_error(&self, context: &Json) -> Option<ErrorRecord> {
         let missing = missing(context, self.signature.params.as_deref().unwrap_or_default());
         let members = context.members().unwrap_or_default().iter();
         let given = members.map(|member| member.key.as_str()).filter(|name| find(&self.agent.context, name).is_none());
@@ -284,7 +284,7 @@ fn with_absent(params: &[Field], mut value: Value) -> Value {
 
 /// Like `with_absent` on every level, with files by their names, for the prompt alone: programs and other agents get the data as it is.
 pub(super) fn with_nested_absent<'v>(params: &[Field], value: &'v Value) -> Cow<'v, Value> {
-    let is_written = |field: &Field| has_nested_optional(&field.ty) || *field.ty.base() == Type::File;
+    let is_written = |field: &Field| has_nested_optional(&field.ty) || field.ty.is_file();
     if !params.iter().any(is_written) {
         return Cow::Borrowed(value);
     }
@@ -309,7 +309,7 @@ fn filled(ty: &Type, value: &Value) -> Value {
             for field in fields {
                 match map.lookup(&field.name) {
                     None if field.ty.is_optional() => _ = map.insert(Value::str(field.name.as_str()), Value::Nil),
-                    Some(item) if has_nested_optional(&field.ty) || *field.ty.base() == Type::File => {
+                    Some(item) if has_nested_optional(&field.ty) || field.ty.is_file() => {
                         let (item, key) = (filled(&field.ty, item), key_of(&map, &field.name));
                         map.insert(key, item);
                     }

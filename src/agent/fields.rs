@@ -149,7 +149,7 @@ pub(super) const FIELDS: &[AgentKey] = &[
         about: KeyDoc::Text(
             "enabled, warn_only, strict, disabled",
             "enabled",
-            "How the context is checked against the parameters: `warn_only` runs in spite of errors, `strict` converts nothing, `disabled` checks nothing (`--set` reads its text as the type of the parameter all the same).",
+            "How the context is checked against the parameters: `warn_only` runs in spite of errors, `strict` converts nothing, `disabled` checks nothing (`--set` still reads its text as the type of the parameter).",
         ),
         value: KeyValue::Field {
             read: |entry, target, problems| {

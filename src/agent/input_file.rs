@@ -8,7 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use ptc_core::limits::INPUT_FILE_BYTES;
-use ptc_core::signature::{self, Field, Type, underscored};
+use ptc_core::signature::{self, Field, underscored};
 use ptc_core::value::Json;
 use serde::{Deserialize, Serialize};
 
@@ -132,7 +132,7 @@ fn known_path(value: &Json) -> Option<String> {
 pub(super) fn file_params(signature: Option<&str>) -> Vec<Field> {
     let signature = signature.and_then(|text| signature::parse_inputs(text).ok());
     let params = signature.and_then(|signature| signature.params).unwrap_or_default();
-    params.into_iter().filter(|field| *field.ty.base() == Type::File).collect()
+    params.into_iter().filter(|field| field.ty.is_file()).collect()
 }
 
 pub(super) fn is_of(params: &[Field], name: &str) -> bool {

@@ -27,7 +27,7 @@ impl Agent {
         folder: &Path,
         access: &FileAccess,
     ) -> Result<(Json, Vec<InputFile>), String> {
-        let reader = InputReader::of(self, Source::folder(folder, access));
+        let mut reader = InputReader::of(self, Source::folder(folder, access));
         let files: Result<Vec<InputFile>, Problem> = reader.read(context).into_iter().collect();
         let files = files.map_err(|problem| problem.message)?;
         Ok((self.with_records_of(&self.files.iter().chain(&files).collect::<Vec<_>>(), context), files))
@@ -59,7 +59,7 @@ impl Case {
     }
 
     /// The agent and the context of a run of this case. The agent knows the files of this context and no others.
-    pub(crate) fn run_of(&self, agent: Agent) -> (Agent, Json) {
+    pub(crate) fn run_inputs(&self, agent: Agent) -> (Agent, Json) {
         let context = self.inputs(&agent);
         let records = FileRecord::all_in(&context);
         let files = agent.files.iter().chain(&self.files).filter(|file| records.contains(&file.record));
@@ -68,19 +68,21 @@ impl Case {
     }
 }
 
-/// Reads the files that contexts of an agent name, each once.
+/// Reads the files that contexts of an agent name. A file that one context after the other names is read once.
 #[derive(Debug, Clone)]
 pub(super) struct InputReader {
     params: Vec<Field>,
     source: Source,
     known: HashSet<String>,
+    /// The files of the last context.
+    last: Vec<InputFile>,
 }
 
 impl InputReader {
     /// The reader for this agent, whose files are known.
     pub(super) fn of(agent: &Agent, source: Source) -> Self {
         let known = agent.files.iter().map(|file| file.path.clone()).collect();
-        Self { params: file_params(agent.signature.as_deref()), source, known }
+        Self { params: file_params(agent.signature.as_deref()), source, known, last: Vec::new() }
     }
 
     /// Returns whether contexts of the agent may name files.
@@ -89,17 +91,22 @@ impl InputReader {
     }
 
     /// The files that a context names and that are not known.
-    pub(super) fn read(&self, context: &Json) -> Vec<Result<InputFile, Problem>> {
+    pub(super) fn read(&mut self, context: &Json) -> Vec<Result<InputFile, Problem>> {
         let members = context.members().filter(|_| self.reads_files()).unwrap_or_default();
         let named = members.iter().filter_map(|member| {
             let path =
                 named(&member.value).filter(|path| is_of(&self.params, &member.key) && !self.known.contains(*path))?;
             let key = format!("context.{}", member.key);
+            if let Some(file) = self.last.iter().find(|file| file.path == path) {
+                return Some(Ok(file.clone()));
+            }
             Some(self.source.read_input(&key, path).map_err(|problem| {
                 let message = format!("`{key}` {problem}");
                 Problem { key, span: member.value.span, message }
             }))
         });
-        named.collect()
+        let read: Vec<_> = named.collect();
+        self.last = read.iter().filter_map(|file| file.as_ref().ok()).cloned().collect();
+        read
     }
 }

@@ -81,7 +81,7 @@ options! {
     "on_budget_exceeded" Is::Word(&[
         ("fail", |to| to.return_partial = false),
         ("return_partial", |to| to.return_partial = true),
-    ]), "What happens when the budget of tokens or cost is exceeded and no answer is there: the run fails, or the latest good value of its programs is its answer.";
+    ]), "What happens when the budget of tokens or cost is exceeded without an answer: the run fails, or returns the latest valid value of its programs.";
     "max_ref_retries" Is::Limit(&limits::REF_RETRIES, |to, most| to.ref_retries = small(most)), "";
     "max_protocol_failures" Is::Limit(&limits::PROTOCOL_FAILURES, |to, most| to.protocol_failures = small(most)), "";
     "on_protocol_failure" Is::Word(&[
@@ -151,6 +151,11 @@ impl Agent {
     /// An option as written.
     pub(crate) fn option(&self, name: &str) -> Option<&Json> {
         self.options.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    /// The option that makes the prompt plain text.
+    pub(super) fn plain_text_option(&self) -> Option<&'static str> {
+        ["literal", "verbatim"].into_iter().find(|option| self.asks(option))
     }
 
     /// Returns whether an option asks for something: it is not `false`, an empty table or an empty list.

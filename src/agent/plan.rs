@@ -3,7 +3,7 @@
 //! In: an [`Agent`]. Out: a [`Plan`], or every reason why not. The plan never changes during a run.
 
 use ptc_core::reply::Recovery;
-use ptc_core::signature::{Field, InputMode, Signature, Type, from_json_schema, json_schema};
+use ptc_core::signature::{Field, InputMode, Signature, Type, from_json_schema, json_schema, underscored};
 use ptc_core::template::{self, Template};
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, Value};
@@ -183,8 +183,8 @@ impl Plan {
             Breakpoint::Tool(name) => {
                 let tools: Vec<&str> =
                     plans.iter().flat_map(|plan| &plan.tools).map(|tool| tool.name.as_str()).collect();
-                let is_met = tools.iter().any(|tool| Breakpoint::Tool((*tool).to_owned()).meets(breakpoint));
-                let near = if tools.is_empty() { "; it has none".to_owned() } else { advice(name, &tools) };
+                let is_met = tools.iter().any(|tool| underscored(tool) == underscored(name));
+                let near = if tools.is_empty() { "; it has no tools".to_owned() } else { advice(name, &tools) };
                 (!is_met).then(|| format!("the agent has no tool `{name}`{near}"))
             }
             Breakpoint::Def(_) | Breakpoint::Error => {

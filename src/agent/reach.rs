@@ -3,7 +3,7 @@
 //! In: a plan, the names that a context gives. Out: one place per input, and a finding about those without one. Nothing is rendered.
 
 use ptc_core::reasons::Reason;
-use ptc_core::signature::{Field, Signature, Type, underscored};
+use ptc_core::signature::{Field, Signature, underscored};
 use ptc_core::template::{self, Template};
 use ptc_core::value::Json;
 
@@ -68,7 +68,7 @@ impl<'a> Receiver<'a> {
     /// Of an agent with this signature and prompt.
     pub(super) fn of(agent: &Agent, signature: &'a Signature, template: &'a Template) -> Self {
         let params = signature.params.as_deref().unwrap_or_default();
-        let plain_text = ["literal", "verbatim"].into_iter().find(|option| agent.asks(option));
+        let plain_text = agent.plain_text_option();
         let is_verbatim = agent.asks("verbatim");
         Self { mode: agent.mode, params, template, is_combined: is_combined(agent), is_verbatim, plain_text }
     }
@@ -76,7 +76,7 @@ impl<'a> Receiver<'a> {
     /// The place of an input of this name.
     pub(super) fn reach(self, name: &str) -> Reach {
         let declared = self.params.iter().find(|field| same(&field.name, name));
-        let is_file = declared.is_some_and(|field| *field.ty.base() == Type::File);
+        let is_file = declared.is_some_and(|field| field.ty.is_file());
         match self.mode {
             _ if named(self.template).is_none_or(|names| names.iter().any(|known| same(known, name))) => Reach::Prompt,
             Mode::PtcLisp => Reach::Data,

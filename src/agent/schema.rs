@@ -60,31 +60,30 @@ impl RawSchema {
     /// The answer when it fits, as it is or without the members that must not be null: services that enforce only strict schemas give
     /// null for what may be missing. Errors: what is wrong with it.
     pub fn fit(&self, answer: &Json) -> Result<Json, Vec<Issue>> {
-        let issues = self.check(answer);
+        let instance = self.instance(answer).map_err(|error| vec![not_validated(error)])?;
+        let issues = self.issues(answer, &instance);
         if issues.is_empty() {
             return Ok(answer.clone());
         }
-        let filled = self.misplaced_nulls(answer).map(|nulls| without(answer, "", &nulls));
+        let nulls = refused_nulls(self.validator.iter_errors(&instance));
+        let filled = nulls.map(|nulls| without(answer, "", &nulls));
         filled.filter(|filled| self.check(filled).is_empty()).ok_or(issues)
     }
 
-    /// The JSON pointers of the nulls that the schema refuses; `None` when it refuses anything else.
-    fn misplaced_nulls(&self, answer: &Json) -> Option<BTreeSet<String>> {
-        self.cost(answer).ok()?;
-        refused_nulls(self.validator.iter_errors(&value(answer)))
-    }
-
-    /// Checks that validating an answer ends.
-    fn cost(&self, answer: &Json) -> Result<u64, CostError> {
-        SchemaCost::new(&self.schema).steps(answer, SCHEMA_STEPS.most())
+    /// The answer as the validator wants it. Errors: validating it takes too long.
+    fn instance(&self, answer: &Json) -> Result<Value, CostError> {
+        SchemaCost::new(&self.schema).steps(answer, SCHEMA_STEPS.most()).map(|_| value(answer))
     }
 
     /// Returns the issues of an answer; none when it fits.
     pub fn check(&self, answer: &Json) -> Vec<Issue> {
-        if let Err(error) = self.cost(answer) {
-            return vec![not_validated(error)];
+        match self.instance(answer) {
+            Ok(instance) => self.issues(answer, &instance),
+            Err(error) => vec![not_validated(error)],
         }
-        let instance = value(answer);
+    }
+
+    fn issues(&self, answer: &Json, instance: &Value) -> Vec<Issue> {
         let issue = |error: ValidationError<'_>| {
             let (got, is_whole) = quoted(error.instance());
             Issue {
@@ -95,7 +94,7 @@ impl RawSchema {
                 message: if is_whole { error.to_string() } else { error.masked().to_string() },
             }
         };
-        self.validator.iter_errors(&instance).map(issue).take(MAX_ISSUES).collect()
+        self.validator.iter_errors(instance).map(issue).take(MAX_ISSUES).collect()
     }
 }
 

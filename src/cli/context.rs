@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use ptc_core::signature::{self, Type};
-use ptc_core::text::did_you_mean;
+use ptc_core::text::{did_you_mean, without_mark};
 use ptc_core::value::Json;
-use ptc_core::value::json::{self, JsonError, Node, UniqueError};
+use ptc_core::value::json::Node;
 
 use super::arguments::AgentFlags;
 use super::output::{UsageError, print_warning};
 use crate::agent::{Agent, Context, InputFile, Step};
-use crate::config::document::READERS_DISAGREE;
+use crate::config::document::{JsonTextError, parse_json_text};
 use crate::config::{read_named_bytes, read_named_file};
 use crate::session::shell_word;
 use crate::tool::FileAccess;
@@ -88,7 +88,7 @@ pub(super) fn object(text: &str) -> Result<(String, Json), UsageError> {
     let text = text_of(text)?;
     let json = argument_json(&text, &name)?.map_err(|error| {
         let instead = instead_of_json(written);
-        UsageError(format!("{name}: {}: the context is not JSON: {}{instead}", error.line_col(&text), error.message))
+        UsageError(format!("{name}: {}: the context is {}{instead}", error.at, error.problem()))
     })?;
     if json.members().is_none() {
         return Err(UsageError(format!("{name}: the context must be a JSON object")));
@@ -99,15 +99,12 @@ pub(super) fn object(text: &str) -> Result<(String, Json), UsageError> {
 /// Reads JSON of the command line; the inner error is that of a text which is not JSON.
 ///
 /// Errors: an object has two members of one name. `name` is what the error calls the text.
-pub(super) fn argument_json(text: &str, name: &str) -> Result<Result<Json, JsonError>, UsageError> {
-    match json::parse_unique(text) {
-        Ok(json) => Ok(Ok(json)),
-        Err(UniqueError::Syntax(error)) => Ok(Err(error)),
-        Err(UniqueError::Duplicate(error)) => Err(UsageError(format!(
-            "{name}: {}: the JSON is ambiguous: {}, and {READERS_DISAGREE}",
-            error.line_col(text),
-            error.message
-        ))),
+pub(super) fn argument_json(text: &str, name: &str) -> Result<Result<Json, JsonTextError>, UsageError> {
+    match parse_json_text(text) {
+        Err(error) if error.is_ambiguous() => {
+            Err(UsageError(format!("{name}: {}: the JSON is {}", error.at, error.problem())))
+        }
+        read => Ok(read),
     }
 }
 
@@ -157,8 +154,7 @@ pub(super) fn text_of(text: &str) -> Result<String, UsageError> {
     if file.is_empty() {
         return Err(UsageError("`@` without a file: write @FILE".to_owned()));
     }
-    let text = read(file)?;
-    Ok(text.strip_prefix('\u{feff}').map(ToOwned::to_owned).unwrap_or(text))
+    Ok(without_mark(&read(file)?).to_owned())
 }
 
 /// The text of a file.
@@ -169,7 +165,7 @@ pub(super) fn read(file: &str) -> Result<String, UsageError> {
 /// The parameter of type `:file` with this name.
 fn file_param(name: &str, agent: &Agent) -> Option<String> {
     let signature = agent.signature.as_deref().and_then(|text| signature::parse_inputs(text).ok())?;
-    signature.param(name).filter(|field| *field.ty.base() == Type::File).map(|field| field.name.clone())
+    signature.param(name).filter(|field| field.ty.is_file()).map(|field| field.name.clone())
 }
 
 /// `--set K=@resource:SERVER:URI` for a parameter of type `:file`: the name and the value that names the resource.
@@ -219,8 +215,8 @@ fn value_of(pair: &str, agent: &Agent) -> Result<(String, Json), UsageError> {
         _ => {
             let json = argument_json(&text, &format!("--set {name}"))?;
             json.map(|json| (field.name.clone(), json)).map_err(|error| {
-                let (at, ty) = (error.line_col(&text), field.ty.render());
-                UsageError(format!("--set {name}: {at}: {} (the parameter is {ty})", error.message))
+                let (at, ty) = (error.at, field.ty.render());
+                UsageError(format!("--set {name}: {at}: {} (the parameter is {ty})", error.parts().1))
             })
         }
     }

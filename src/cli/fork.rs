@@ -119,9 +119,8 @@ fn repeated_key<'p>(pair: &'p str, changes: &[ForkChange]) -> Option<&'p str> {
 /// `JSON|@FILE`
 fn json_of(text: &str, flag: &str) -> Result<Json, UsageError> {
     let written = text_of(text)?;
-    context::argument_json(&written, flag)?.map_err(|error| {
-        UsageError(format!("{flag}: {}: {} (strings need quotes)", error.line_col(&written), error.message))
-    })
+    context::argument_json(&written, flag)?
+        .map_err(|error| UsageError(format!("{flag}: {}: {} (strings need quotes)", error.at, error.parts().1)))
 }
 
 /// The agent whose parameters `--set` gives.

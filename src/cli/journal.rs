@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use ptc_core::text::without_mark;
 use ptc_core::value::{Map, Value};
 
 use super::context::argument_json;
@@ -22,9 +23,9 @@ pub(super) fn load(file: &Path) -> Result<Map, UsageError> {
         return Ok(Map::default());
     }
     let text = read_named_file(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let text = without_mark(&text);
     let journal = argument_json(text, &format!("--journal {}", file.display()))?;
-    let journal = journal.map_err(|error| wrong(format!("{}: {}", error.line_col(text), error.message)))?;
+    let journal = journal.map_err(|error| wrong(format!("{}: {}", error.at, error.parts().1)))?;
     match journal.to_value() {
         Value::Map(map) => Ok((*map).clone()),
         _ => Err(wrong("a journal is a JSON object: results by the ids of their tasks".to_owned())),

@@ -1,6 +1,6 @@
 //! Linear output of a run: each event as lines on stderr, as it happens.
 
-mod held;
+mod pending_lines;
 mod thought;
 mod work;
 
@@ -20,7 +20,7 @@ use crate::record::{Records, RunRecord, TurnRecord};
 use crate::workbench::format::{Marks, cached, cost, inflected, plural, running};
 use crate::workbench::wording::{describe_issue, describe_reason, in_plain_words};
 use crate::workbench::{Definitions, next_step};
-use held::is_closed;
+use pending_lines::is_closed;
 use thought::{Rest, Thought};
 
 /// Columns that the new text of an edit may take.

@@ -80,10 +80,10 @@ pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u
     Ok(if code == exit::OK && !misses.is_empty() { exit::DIVERGED } else { code })
 }
 
-/// Interval at which the number of requests that are left to record is printed.
+/// Interval at which the number of requests that remain to be recorded is printed.
 const REPORT_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Ends a proxy. Prints how many requests are left to record while that takes long. Returns the requests that were not recorded.
+/// Ends a proxy. Prints how many requests remain to be recorded while that takes long. Returns the requests that were not recorded.
 async fn close(proxy: RunningProxy) -> Vec<Miss> {
     let left = proxy.remaining_requests();
     let mut closing = pin!(proxy.close());
@@ -92,7 +92,7 @@ async fn close(proxy: RunningProxy) -> Vec<Miss> {
             misses = &mut closing => return misses,
             () = tokio::time::sleep(REPORT_INTERVAL) => match left() {
                 0 => {}
-                left => print_note(&format!("{} left to record", plural(left, "request"))),
+                left => print_note(&format!("{} remaining to record", plural(left, "request"))),
             },
         }
     }

@@ -24,7 +24,7 @@ pub(super) async fn run(flags: &RunFlags, plain: bool, workbench: &Workbench) ->
     }
     let (agent, context) = described(&flags.agent, workbench.file_access())?;
     // An agent that cannot be planned is refused at the start of its run.
-    check_stops(flags, &Plan::new(&agent).into_iter().collect::<Vec<_>>())?;
+    check_stops(flags, || Plan::new(&agent).into_iter().collect())?;
     let kept = flags.journal.as_deref().map(journal::load).transpose()?;
     let queue = Arc::new(queue(flags));
     let spec = RunSpec {
@@ -108,7 +108,7 @@ async fn print_whole(
     Ok((if is_lost && step.fail.is_none() { exit::USAGE } else { code(&step) }, step))
 }
 
-/// Prints where a session is that its own folder did not take to the end.
+/// Prints the path of a session that could not be written completely where it began.
 pub(super) fn warn_unless_whole(settled: &SaveOutcome) {
     if !matches!(settled, SaveOutcome::Whole) {
         print_note(&format!("warning: {}", safe(&settled.to_string())));
@@ -124,7 +124,11 @@ fn queue(flags: &RunFlags) -> QuestionQueue {
 }
 
 /// Refuses breakpoints that no step of the run can meet.
-fn check_stops(flags: &RunFlags, plans: &[Plan]) -> Result<(), UsageError> {
+fn check_stops(flags: &RunFlags, plans: impl FnOnce() -> Vec<Plan>) -> Result<(), UsageError> {
+    if flags.stop.is_empty() {
+        return Ok(());
+    }
+    let plans = plans();
     for stop in &flags.stop {
         let missed: Vec<String> = plans.iter().filter_map(|plan| plan.misses(stop)).collect();
         if let Some(reason) = missed.first().filter(|_| missed.len() == plans.len()) {
@@ -146,7 +150,7 @@ async fn run_pipeline(
             file.display()
         )));
     }
-    check_stops(flags, &pipeline.plans().unwrap_or_default())?;
+    check_stops(flags, || pipeline.plans().unwrap_or_default())?;
     let first = first_step(&pipeline)?.clone();
     let context = super::context::context(&flags.agent, &first, workbench.file_access())?;
     let queue = Arc::new(queue(flags));
@@ -200,8 +204,8 @@ pub(super) struct WatchedRun {
     pub(super) settled: SaveOutcome,
 }
 
-/// Prints events and asks the user until the run has ended, and saves its session. Ctrl-C cancels the run; its ends are still written. SIGTERM
-/// ends the program where the run is: its session can be resumed.
+/// Prints events and asks the user until the run has ended, and saves its session. Ctrl-C cancels the run; its end is still recorded. SIGTERM
+/// ends the program at once: the session can be resumed.
 pub(super) async fn watch(
     run: BackgroundRun,
     queue: &QuestionQueue,
@@ -227,7 +231,7 @@ pub(super) async fn watch(
             () = feed.changed() => printer.print_all(&feed.drain()),
             Some(queued) = queue.next() => {
                 printer.print_all(&feed.drain());
-                printer.leave_out(&queued.question.address);
+                printer.omit_question(&queued.question.address);
                 keyboard::ask(queued);
             }
             step = &mut task => break step,
@@ -237,7 +241,7 @@ pub(super) async fn watch(
     let step = step.map_err(|error| UsageError(format!("{}: {error}", Reason::InternalError)))?;
     printer.close(&step);
     let settled = saver.map_or(SaveOutcome::Whole, |saver| saver.settle());
-    // The session is resumed from where it is whole.
+    // Where the session is complete: it is resumed from there.
     let path = match &settled {
         SaveOutcome::Elsewhere { path, .. } => Some(path.clone()),
         _ => path,
@@ -245,7 +249,7 @@ pub(super) async fn watch(
     Ok(WatchedRun { step, path, settled })
 }
 
-/// The Step of a run that SIGTERM ended where it was.
+/// The Step of a run that SIGTERM interrupted.
 fn terminated_step(session: Option<String>) -> Step {
     let message = "SIGTERM ended the program; the run has not ended and can be resumed";
     let hint = Some("Resume it with `ptc-workbench resume SESSION`.".to_owned());
@@ -253,7 +257,7 @@ fn terminated_step(session: Option<String>) -> Step {
     Step { fail, session, ..Step::default() }
 }
 
-/// Returns whether this exit code means a run that has no end: it was stopped, or waits.
+/// Returns whether this exit code is that of an unfinished run: it was stopped, or waits for the user.
 pub(super) fn is_unended(code: u8) -> bool {
     [exit::CANCELLED, exit::TERMINATED, exit::WAITING].contains(&code)
 }

@@ -37,7 +37,7 @@ pub fn pipeline_source(name: &str, access: &FileAccess) -> Result<Option<Pipelin
 /// The pipeline that the flags name.
 pub(super) fn pipeline_of(flags: &AgentFlags, access: &FileAccess) -> Result<Option<Pipeline>, UsageError> {
     let Some(name) = flags.agent.as_deref() else { return Ok(None) };
-    let pipeline = pipeline_source(name, access)?;
+    let pipeline = pipeline_source(name, &access.with_replaced_inputs(replaced_inputs(flags)))?;
     if pipeline.is_some() && flags.mode.is_some() {
         return Err(UsageError("--mode cannot be given for a pipeline: its steps have modes of their own".to_owned()));
     }

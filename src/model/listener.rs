@@ -12,7 +12,7 @@ use super::http::{Response, Target};
 use super::language::{Language, Reader};
 use super::outlet::{Failure, Outlet, StreamFilter};
 use super::scrub::Scrub;
-use super::stream::{LineReader, SseEvent, SseReader, TooLong, is_event_stream, without_mark};
+use super::stream::{LineReader, SseEvent, SseReader, TooLong, is_event_stream};
 use super::tape::Tape;
 use super::{ErrorClass, Finish, ModelError, Reply, Request, fault};
 use crate::event::{JsonText, NativeCall, Opaque, PartKind};
@@ -75,7 +75,7 @@ impl<'a> Listener<'a> {
                 return self.events_after(body, response, tape).await;
             }
         }
-        self.take_event(without_mark(&String::from_utf8_lossy(&body)), tape).await?;
+        self.take_event(ptc_core::text::without_mark(&String::from_utf8_lossy(&body)), tape).await?;
         if !self.assembly.heard {
             return Err(self.malformed("it contains no reply").into());
         }

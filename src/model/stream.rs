@@ -3,6 +3,8 @@
 //! In: bytes as the network cut them, at any place. Out: events with their name and data.
 //! Comments, ids and retry fields are read over. It must never depend on where the bytes were cut.
 
+use ptc_core::text::without_mark;
+
 /// Longest line and longest event, in bytes; a server that sends more is not speaking this protocol.
 const EVENT_MAX_BYTES: usize = 16 * 1024 * 1024;
 
@@ -70,7 +72,7 @@ impl SseReader {
         self.check()?;
         let bytes = std::mem::take(&mut self.line);
         let line = String::from_utf8_lossy(&bytes);
-        let line = if self.started { &*line } else { line.strip_prefix('\u{feff}').unwrap_or(&line) };
+        let line = if self.started { &*line } else { without_mark(&line) };
         self.started = true;
         if line.is_empty() {
             return Ok(self.take());
@@ -96,11 +98,6 @@ impl SseReader {
         let name = self.name.take();
         self.data.take().map(|data| SseEvent { name, data })
     }
-}
-
-/// A text without the byte order mark before it.
-pub(super) fn without_mark(text: &str) -> &str {
-    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// Returns whether a body begins as a stream of events does; no JSON text begins so.

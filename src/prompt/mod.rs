@@ -12,7 +12,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use ptc_core::lisp::hidden::HiddenTexts;
-use ptc_core::signature::Type;
 use ptc_core::value::{Json, Value};
 
 use crate::agent::{HISTORY, Plan, SystemPrompt};
@@ -153,7 +152,7 @@ pub fn mask(parts: &mut [MessagePart], hidden: &HiddenTexts, policy: TrustedText
 fn files(plan: &Plan, context: &Value) -> Vec<MessagePart> {
     let params = plan.signature.params.iter().flatten();
     let is_sent = |name: &str| !(plan.settings.firewall && name.starts_with('_'));
-    let sent = params.filter(|field| *field.ty.base() == Type::File && is_sent(&field.name));
+    let sent = params.filter(|field| field.ty.is_file() && is_sent(&field.name));
     let record = sent.filter_map(|field| FileRecord::of_json(&Json::from(context.lookup(&field.name)?)));
     record.map(|file| MessagePart::File { file }).collect()
 }

@@ -228,8 +228,7 @@ impl Conversation {
             let is_next = self.reply_id.as_ref() == Some(continued);
             let is_retry = !self.state.is_reply()
                 && self.continues == request.continues
-                && self.messages.len() == request.messages.len()
-                && self.is_repeated_by(request);
+                && self.rest_of(request).is_some_and(<[_]>::is_empty);
             if is_next || is_retry {
                 return Some((4, same_system, 0, 0, same_frame));
             }
@@ -240,10 +239,7 @@ impl Conversation {
             return (self.thread.as_ref() == Some(thread)).then_some((4, same_system, 0, 0, same_frame));
         }
         let length = self.messages.len();
-        let rest = request.messages.get(length..)?;
-        if !self.is_repeated_by(request) || !request.files.starts_with(&self.files) {
-            return None;
-        }
+        let rest = self.rest_of(request).filter(|_| request.files.starts_with(&self.files))?;
         let score = match (rest.first(), self.reply) {
             // The same again: only after a failure. Else two clients asked the same. Without messages, the rest of the body must be the
             // same.
@@ -260,10 +256,10 @@ impl Conversation {
         Some((score?, same_system, length, same_ids, same_frame))
     }
 
-    /// Returns whether the messages of a request begin with those of the last one. Some clients replace the ids of calls.
-    fn is_repeated_by(&self, request: &ConversationRequest) -> bool {
-        let mut messages = request.messages.iter();
-        self.messages.iter().all(|known| messages.next().is_some_and(|message| message.has_content_of(*known)))
+    /// The messages of a request after those of the last one; `None` if it does not begin with them. Some clients replace the ids of calls.
+    fn rest_of<'r>(&self, request: &'r ConversationRequest) -> Option<&'r [Digest]> {
+        let (begin, rest) = request.messages.split_at_checked(self.messages.len())?;
+        begin.iter().zip(&self.messages).all(|(message, known)| message.has_content_of(*known)).then_some(rest)
     }
 }
 

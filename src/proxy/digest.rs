@@ -4,7 +4,7 @@
 //! texts, write arguments again, and repeat items of the service's own tools that are neither text nor call. The ids of calls are compared
 //! on their own: some clients replace them, or send none.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 
 use ptc_core::value::json::Node;
 use ptc_core::value::{Json, json};
@@ -74,8 +74,13 @@ fn ids_digest<'m>(calls: impl IntoIterator<Item = &'m NativeCall>) -> u64 {
     if ids.iter().all(|id| id.is_empty()) {
         return 0;
     }
+    digest_of(&ids)
+}
+
+/// Returns the digest of a value.
+pub(super) fn digest_of(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
-    ids.hash(&mut hasher);
+    value.hash(&mut hasher);
     hasher.finish()
 }
 
@@ -138,12 +143,7 @@ pub(super) fn file_digests(request: &CapturedRequest, body: &[u8]) -> Vec<u64> {
     if request.messages.iter().flat_map(|message| &message.parts).all(is_text) {
         return Vec::new();
     }
-    let digest = |bytes: Option<Vec<u8>>| {
-        let mut hasher = DefaultHasher::new();
-        bytes.hash(&mut hasher);
-        hasher.finish()
-    };
-    media_of(body).into_iter().map(|part| digest(part.bytes)).collect()
+    media_of(body).into_iter().map(|part| digest_of(&part.bytes)).collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 use hyper::body::Bytes;
 use hyper::ext::ReasonPhrase;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
-use ptc_core::value::json;
 
 use super::capture::Capture;
 use super::exchange::{Begun, Came, Exchange, ExchangeEnd, PROXY_ENDED, client_of, left_text};
@@ -16,7 +15,7 @@ use super::reply_body::{After, Pieces, dropped, passing, with_reason};
 use super::unrecorded::PendingRequest;
 use super::written::{self, WrittenReply};
 use crate::config::Protocol;
-use crate::model::{CapturedReply, CapturedRequest, Coding, Scrub, UpstreamReply};
+use crate::model::{CapturedReply, CapturedRequest, Coding, Scrub, UpstreamReply, body_json};
 use crate::port::SystemClock;
 use crate::server::Reply;
 
@@ -108,7 +107,7 @@ pub(super) async fn hold_request(
 /// A body as it can be edited.
 fn shown_body(body: &[u8]) -> (HeldForm, String) {
     match std::str::from_utf8(body) {
-        Ok(text) => match json::parse(text) {
+        Ok(text) => match body_json(body) {
             Ok(json) => (HeldForm::Body, json.to_pretty()),
             Err(_) => (HeldForm::Body, text.to_owned()),
         },

@@ -7,7 +7,6 @@ mod fetches;
 mod replies;
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use hyper::header::HeaderMap;
 
@@ -15,7 +14,7 @@ use super::background::{DeferredReplies, DeferredReply, HeldFetch, deferred_text
 use super::body_secrets::RecentSecrets;
 use super::capture::CaptureOptions;
 use super::conversations::{ConversationId, ConversationRequest, Conversations};
-use super::digest::{Digest, file_digests};
+use super::digest::{Digest, digest_of, file_digests};
 use super::exchange::{Begun, CLIENT_LEFT, Came, ExchangeEnd, ExchangeLine, Note, PROXY_ENDED, RULE_CUT};
 use super::headers;
 use super::reply::OpenReply;
@@ -119,12 +118,6 @@ pub(super) struct Recorder {
     /// The conversation of the next request, where the file names it.
     group: Option<String>,
     unwritten: UnwrittenSessions,
-}
-
-fn digest_of(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// The head of a reply.
@@ -233,7 +226,7 @@ impl Recorder {
             continues: request.continues.clone(),
             thread: thread.or_else(|| self.group.take()),
             // Nothing else distinguishes bodies that cannot be read.
-            frame: digest_of(if problem.is_some() { begun.body.as_ref() } else { request.frame.as_str().as_bytes() }),
+            frame: digest_of(&if problem.is_some() { begun.body.as_ref() } else { request.frame.as_str().as_bytes() }),
             at_ms,
         };
         let (conversation, is_new) = self.conversations.place(next_request);

@@ -2,59 +2,28 @@
 //!
 //! In: a body as it comes. Out: its bytes and its trailers. It must never hold more than a limit.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::pin::pin;
 use std::time::Duration;
 
+use futures::stream::{self, Stream, StreamExt as _};
 use http_body_util::BodyExt as _;
-use hyper::body::{Body as HttpBody, Bytes, Frame, Incoming, SizeHint};
+use hyper::body::{Bytes, Incoming};
 use hyper::header::{EXPECT, HeaderMap};
 use tokio::time::timeout;
 
 use super::headers;
-use crate::server::{BodyError, TooLarge, read_body};
+use crate::server::{BodyError, TooLarge, read_body_and_trailers};
 
-/// Most bytes of a refused body that are read, and the longest times for all of them and for the next ones.
+/// Most bytes of a refused body that are read.
 const DISCARDED_MAX_BYTES: usize = 256 << 20;
+/// Longest times for which a side that was refused is read: in all, and for its next bytes.
 const DISCARD_TIME: Duration = Duration::from_secs(10);
-const PIECE_TIME: Duration = Duration::from_secs(2);
+const DISCARDED_PIECE_TIME: Duration = Duration::from_secs(2);
 
-/// A body whose trailers are kept.
-struct TrailedBody {
-    inner: Incoming,
-    trailers: HeaderMap,
-}
-
-impl HttpBody for TrailedBody {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let polled = Pin::new(&mut self.inner).poll_frame(context);
-        if let Poll::Ready(Some(Ok(frame))) = &polled
-            && let Some(trailers) = frame.trailers_ref()
-        {
-            self.trailers.clone_from(trailers);
-        }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
-    }
-}
-
-/// Reads a body to its end; returns its bytes and the trailers that are passed on. Errors: those of [`read_body`].
+/// Reads a body to its end; returns its bytes and the trailers that are passed on. Errors: those of [`read_body_and_trailers`].
 pub(super) async fn read_request_body(
     headers: &HeaderMap,
-    body: Incoming,
+    mut body: Incoming,
     limit_bytes: usize,
 ) -> Result<(Bytes, HeaderMap), BodyError> {
     let is_too_large = headers::content_length(headers).is_some_and(|length| length > limit_bytes as u64);
@@ -62,24 +31,26 @@ pub(super) async fn read_request_body(
         // The client waits before it sends it.
         return Err(TooLarge { limit_bytes }.into());
     }
-    let mut body = TrailedBody { inner: body, trailers: HeaderMap::new() };
-    let read = read_body(&mut body, limit_bytes).await;
+    let read = read_body_and_trailers(&mut body, limit_bytes).await;
     if read.as_ref().is_err_and(|error| error.is::<TooLarge>()) {
-        discard(&mut body).await;
+        let sizes = stream::unfold(body, async |mut body| {
+            let frame = body.frame().await?.ok()?;
+            Some((frame.data_ref().map_or(0, Bytes::len), body))
+        });
+        discard_rest(sizes, DISCARDED_MAX_BYTES).await;
     }
-    Ok((read?, headers::passed(&body.trailers)))
+    read.map(|(bytes, trailers)| (bytes, headers::passed(&trailers)))
 }
 
-/// Reads on after a body was refused, up to a limit. A connection that is closed with unread bytes is reset, and the reply can be lost with
-/// it.
-async fn discard(body: &mut TrailedBody) {
-    let mut rest_bytes = DISCARDED_MAX_BYTES;
+/// Reads and discards what a side still sends after it was refused, up to a limit. A connection that is closed with unread bytes is reset, and
+/// the last words to that side can be lost with it. `sizes` reads the next bytes and gives their number.
+pub(super) async fn discard_rest(sizes: impl Stream<Item = usize>, max_bytes: usize) {
+    let mut sizes = pin!(sizes);
+    let mut rest_bytes = max_bytes;
     let rest = async {
-        while let Ok(Some(Ok(frame))) = timeout(PIECE_TIME, body.frame()).await {
-            let bytes = frame.data_ref().map_or(0, Bytes::len);
-            if bytes >= rest_bytes {
-                return;
-            }
+        while let Ok(Some(bytes)) = timeout(DISCARDED_PIECE_TIME, sizes.next()).await
+            && bytes < rest_bytes
+        {
             rest_bytes -= bytes;
         }
     };

@@ -213,7 +213,7 @@ impl ServedAgent {
 
 /// Returns whether an input is a file.
 fn is_file(field: &Field) -> bool {
-    *field.ty.base() == Type::File
+    field.ty.is_file()
 }
 
 /// The definitions that sessions of an agent may have: a run uses its pinned program once, or a model in its place.

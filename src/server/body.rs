@@ -13,6 +13,7 @@ use futures::StreamExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, Limited, StreamBody};
 use hyper::body::{Body as HttpBody, Bytes, Frame};
+use hyper::header::HeaderMap;
 use tokio::sync::mpsc;
 
 /// Error of a body that ended early.
@@ -118,18 +119,27 @@ where
     B: HttpBody<Data = Bytes> + Send,
     B::Error: Into<BodyError>,
 {
+    read_body_and_trailers(body, limit_bytes).await.map(|(bytes, _)| bytes)
+}
+
+/// Like [`read_body`], and returns the trailers after it.
+pub async fn read_body_and_trailers<B>(body: B, limit_bytes: usize) -> Result<(Bytes, HeaderMap), BodyError>
+where
+    B: HttpBody<Data = Bytes> + Send,
+    B::Error: Into<BodyError>,
+{
     let mut body = pin!(Limited::new(body, limit_bytes));
-    let mut bytes = Vec::new();
+    let (mut bytes, mut trailers) = (Vec::new(), HeaderMap::new());
     while let Some(frame) = tokio::time::timeout(PIECE_TIME, body.frame()).await.map_err(|_| TooSlow)? {
         let frame = frame.map_err(|error| -> BodyError {
             if error.is::<http_body_util::LengthLimitError>() { TooLarge { limit_bytes }.into() } else { error }
         })?;
-        // Trailers are not part of the content.
-        if let Some(piece) = frame.data_ref() {
-            bytes.extend_from_slice(piece);
+        match frame.into_data() {
+            Ok(piece) => bytes.extend_from_slice(&piece),
+            Err(frame) => trailers = frame.into_trailers().unwrap_or_default(),
         }
     }
-    Ok(bytes.into())
+    Ok((bytes.into(), trailers))
 }
 
 #[cfg(test)]

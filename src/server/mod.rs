@@ -10,7 +10,9 @@ mod listener;
 mod timed_writes;
 mod upgrade;
 
-pub use body::{Body, BodyError, BodySender, TooLarge, TooSlow, frames, pieces, read_body, streamed, whole};
+pub use body::{
+    Body, BodyError, BodySender, TooLarge, TooSlow, frames, pieces, read_body, read_body_and_trailers, streamed, whole,
+};
 pub use guard::{Guard, Refusal, loopback_origin};
 use hyper::body::{Bytes, Incoming};
 pub use hyper::header::{self, HeaderValue};

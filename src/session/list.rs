@@ -27,6 +27,14 @@ impl SessionKey {
             Self::Example(session.header.id.to_string())
         }
     }
+
+    /// The name of the session, as a command takes it: its path, or the id of an example.
+    pub fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Example(id) => id.clone(),
+        }
+    }
 }
 
 /// Summary of a session, as shown in lists.

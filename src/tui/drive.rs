@@ -254,14 +254,14 @@ impl Driver {
             if !updates.is_empty() {
                 let over = updates.iter().any(|update| matches!(update, RunUpdate::Ended(_)));
                 self.apply_message(model, stage, Msg::RunUpdates(slot, updates)).await?;
-                let is_unwritten = self.runs[slot as usize].as_ref().is_some_and(|run| run.is_unwritten());
-                let file = SessionFile::of(is_unwritten);
-                if !over && model.run_of(slot).is_some_and(|run| run.file != file) {
-                    self.apply_message(model, stage, Msg::SessionFile(slot, file)).await?;
-                }
                 if over {
                     self.runs[slot as usize] = None;
                 }
+            }
+            // The writer catches up without an update. While the run is on the screen, its clock turns the loop.
+            let file = self.runs[slot as usize].as_ref().map(|run| SessionFile::of(run.is_unwritten()));
+            if let Some(file) = file.filter(|file| model.run_of(slot).is_some_and(|run| run.file != *file)) {
+                self.apply_message(model, stage, Msg::SessionFile(slot, file)).await?;
             }
         }
         let updates = self.matrix.as_ref().map(|matrix| matrix.drain()).unwrap_or_default();

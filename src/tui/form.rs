@@ -68,8 +68,8 @@ pub struct Field {
     pub key: Cow<'static, str>,
     /// The text that it starts with.
     start: String,
-    /// Version of its text as it was kept; `None` where none was.
-    kept: Option<u64>,
+    /// Version of its text that an earlier opening left; `None` where it left none.
+    restored_version: Option<u64>,
 }
 
 /// Type and content of a field.
@@ -139,7 +139,7 @@ impl Field {
 
     fn new(name: impl Into<Cow<'static, str>>, hint: &'static str, input: Input, start: String) -> Self {
         let name = name.into();
-        Self { key: name.clone(), name, hint, input, start, kept: None }
+        Self { key: name.clone(), name, hint, input, start, restored_version: None }
     }
 
     /// Sets the key of its text where its name stands for several texts.
@@ -174,19 +174,19 @@ impl Field {
 
     /// Returns whether it shows the text of an earlier opening.
     pub fn is_restored(&self) -> bool {
-        self.kept.is_some() && self.kept == self.draft().map(Draft::version)
+        self.restored_version.is_some() && self.restored_version == self.draft().map(Draft::version)
     }
 
     /// Sets the text that it starts with. What was typed or kept remains, as a change of it.
     pub fn start_with(&mut self, text: String) {
-        let kept = self.is_restored();
+        let is_restored = self.is_restored();
         if let Some(draft) = self.draft_mut() {
             let typed = draft.text().to_owned();
-            if kept || draft.version() == 0 {
+            if is_restored || draft.version() == 0 {
                 *draft = Draft::new(text.clone());
             }
             self.start = text;
-            if kept {
+            if is_restored {
                 self.restore_text(&typed);
             }
         }
@@ -211,7 +211,7 @@ impl Field {
     /// Shows a text of an earlier opening.
     pub fn restore_text(&mut self, text: &str) {
         self.write(text);
-        self.kept = self.draft().filter(|_| self.typed().is_some()).map(Draft::version);
+        self.restored_version = self.draft().filter(|_| self.typed().is_some()).map(Draft::version);
     }
 }
 

@@ -12,6 +12,7 @@ use super::inspector::Inspector;
 use super::keys::Keymap;
 use super::message::Slot;
 use super::recovery::{Recovery, SavedReply};
+use super::sessions::Purpose;
 use super::theme::Theme;
 use super::traffic::Traffic;
 use super::unconfirmed_texts::UnconfirmedTexts;
@@ -112,7 +113,7 @@ pub struct Model {
     /// The open popups, the topmost last.
     pub popups: Vec<Popup>,
     /// Texts of dialogs that were closed without being confirmed.
-    pub kept: UnconfirmedTexts,
+    pub unconfirmed_texts: UnconfirmedTexts<Purpose>,
     /// Time at which a question last came by itself, Unix time in ms.
     pub asked_ms: i64,
     /// The text of the topmost popup is longer than its box.
@@ -307,7 +308,7 @@ impl Model {
             suggestions: Suggestions::default(),
             inspector: None,
             popups: Vec::new(),
-            kept: UnconfirmedTexts::default(),
+            unconfirmed_texts: UnconfirmedTexts::default(),
             popup_scrolls: false,
             toast: None,
             asked_ms: 0,
@@ -332,6 +333,7 @@ impl Model {
     pub fn unconfirmed_dialog(&self) -> Option<&str> {
         self.popups.iter().rev().find_map(|popup| match popup {
             Popup::Form(form, _) if !form.unconfirmed().is_empty() => Some(form.title.as_str()),
+            Popup::SavePath { what, field, .. } if field.typed().is_some() => Some(what.title()),
             _ => None,
         })
     }

@@ -32,7 +32,7 @@ pub struct RunView {
     /// Text of the last question, and the byte at which its new part begins.
     pub asked: (String, usize),
     /// Text was typed next to the run since it began, or since its last question was opened by hand.
-    pub typed_beside: bool,
+    pub typed_since_start: bool,
     /// The reply that was being written when the question was postponed.
     pub begun_reply: Option<Box<Editor>>,
     /// It was started as a replay, which does this about a difference.
@@ -52,13 +52,13 @@ pub enum SessionFile {
     #[default]
     Written,
     /// It cannot be written: events are only in memory.
-    Behind,
+    Unwritten,
 }
 
 impl SessionFile {
     /// The state in which events are only in memory, or not.
     pub fn of(is_unwritten: bool) -> Self {
-        if is_unwritten { Self::Behind } else { Self::Written }
+        if is_unwritten { Self::Unwritten } else { Self::Written }
     }
 }
 

@@ -118,6 +118,8 @@ pub struct HeldQuestion {
     pub writes: Writes,
     /// Form of the text.
     pub form: HeldForm,
+    /// It was not opened by the user.
+    pub is_unrequested: bool,
 }
 
 /// The text that a user writes about a held exchange.
@@ -157,12 +159,22 @@ impl UnfinishedTexts {
         self.is_answered
     }
 
+    /// The texts that the user typed.
+    pub fn typed(&self) -> impl Iterator<Item = &str> {
+        self.edit.iter().chain(&self.answer).filter_map(|editor| typed(editor))
+    }
+
     fn place(&mut self, writes: Writes) -> &mut Option<Box<Editor>> {
         match writes {
             Writes::Request | Writes::Reply => &mut self.edit,
             Writes::Answer => &mut self.answer,
         }
     }
+}
+
+/// The text of an editor, if the user typed in it.
+pub fn typed(editor: &Editor) -> Option<&str> {
+    Some(editor.draft.text()).filter(|text| editor.draft.version() > 0 && !text.trim().is_empty())
 }
 
 /// The traffic screen.
@@ -372,7 +384,7 @@ impl HeldQuestion {
             HeldSide::Request => Writes::Request,
             HeldSide::Reply => Writes::Reply,
         };
-        Self { id: held.id, writes, form: held.form }
+        Self { id: held.id, writes, form: held.form, is_unrequested: false }
     }
 
     /// Returns the verdict for a written text: a body that is hidden or unchanged is passed on.

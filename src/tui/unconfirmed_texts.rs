@@ -74,28 +74,64 @@ fn take(all: &mut Vec<(String, String)>, key: &str) -> Option<String> {
     Some(all.remove(place).1)
 }
 
-/// The texts of dialogs that were closed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UnconfirmedTexts(Vec<(DialogId, FieldTexts)>);
+/// The texts of dialogs that were closed. `P` is the purpose of a dialog.
+#[derive(Debug, Clone)]
+pub struct UnconfirmedTexts<P>(Vec<ClosedDialog<P>>);
 
-impl UnconfirmedTexts {
+/// A dialog that was closed, with its texts.
+#[derive(Debug, Clone)]
+struct ClosedDialog<P> {
+    id: DialogId,
+    texts: FieldTexts,
+    /// Its purpose while the response to its request is to come, which may confirm the texts.
+    awaits: Option<P>,
+}
+
+impl<P> Default for UnconfirmedTexts<P> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<P> UnconfirmedTexts<P> {
     /// Keeps the texts of a dialog in place of those that it had; without a text, nothing.
     pub fn keep(&mut self, dialog: DialogId, texts: FieldTexts) {
-        self.forget(&dialog);
+        self.push(dialog, texts, None);
+    }
+
+    /// Like `keep`, for a dialog whose request is being executed.
+    pub fn keep_until_response(&mut self, dialog: DialogId, texts: FieldTexts, purpose: P) {
+        self.push(dialog, texts, Some(purpose));
+    }
+
+    fn push(&mut self, id: DialogId, texts: FieldTexts, awaits: Option<P>) {
+        self.forget(&id);
         if !texts.is_empty() {
-            self.0.push((dialog, texts));
+            self.0.push(ClosedDialog { id, texts, awaits });
+        }
+    }
+
+    /// The requests of dialogs of such a purpose have succeeded: removes the texts that they contained.
+    pub fn confirm(&mut self, is_it: impl Fn(&P) -> bool) {
+        self.0.retain(|closed| !closed.awaits.as_ref().is_some_and(&is_it));
+    }
+
+    /// The requests of dialogs of such a purpose have failed: their texts are kept like any other.
+    pub fn refuse(&mut self, is_it: impl Fn(&P) -> bool) {
+        for closed in &mut self.0 {
+            closed.awaits.take_if(|purpose| is_it(purpose));
         }
     }
 
     /// Removes the texts of a dialog and returns them.
     pub fn take(&mut self, dialog: &DialogId) -> FieldTexts {
-        let place = self.0.iter().position(|(known, _)| known == dialog);
-        place.map(|place| self.0.remove(place).1).unwrap_or_default()
+        let place = self.0.iter().position(|closed| closed.id == *dialog);
+        place.map(|place| self.0.remove(place).texts).unwrap_or_default()
     }
 
     /// Removes the texts of a dialog.
     pub fn forget(&mut self, dialog: &DialogId) {
-        self.0.retain(|(known, _)| known != dialog);
+        self.0.retain(|closed| closed.id != *dialog);
     }
 }
 
@@ -106,7 +142,7 @@ mod tests {
     #[test]
     fn texts_of_each_dialog_are_returned_once() {
         let of = |subject: &str| DialogId { title: "Note".to_owned(), subject: subject.to_owned(), at: None };
-        let mut kept = UnconfirmedTexts::default();
+        let mut kept = UnconfirmedTexts::<()>::default();
         kept.keep(of("a"), FieldTexts::of("note", "first"));
         kept.keep(of("a"), FieldTexts::of("note", "second"));
         kept.keep(of("b"), FieldTexts::default());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use ptc_core::limits::FILE_BYTES;
 use ptc_core::reasons::Reason;
-use ptc_core::value::{Json, json};
+use ptc_core::value::Json;
 use toml_edit::{DocumentMut, Item, Table, Value, value};
 
 use super::body::{events_of, plain_body};
@@ -21,6 +21,7 @@ use crate::agent::{Agent, InputFile, Plan, RawSchema, error_messages};
 use crate::config::document::to_inline;
 use crate::config::{Protocol, create_private_dir, private_options};
 use crate::event::{Address, ErrorRecord, Event, Options, SentMessage};
+use crate::model::body_json;
 use crate::port::Attachments as _;
 use crate::session::{AttachmentStore, Session};
 
@@ -140,7 +141,7 @@ pub fn captured_agent(
         protocol: parts.protocol,
         extra_body: parts.extra,
         path: parts.path,
-        body: json::parse(&body).unwrap_or_default(),
+        body: body_json(body.as_bytes()).unwrap_or_default(),
         omitted: parts.omitted,
     })
 }

@@ -2,12 +2,14 @@
 //!
 //! In: a turn of a captured session. Out: these parts, and the differences that they make to the captured request.
 
-use ptc_core::value::{Json, json};
+use ptc_core::value::Json;
 
 use super::body::events_of;
 use crate::config::Protocol;
 use crate::event::{Address, Event, JsonText, Options, RawRequest, RequestMade, ToolSchema};
-use crate::model::{CapturedRequest, ExtraMembers, extra_members, is_generate, listed_messages, listed_parts};
+use crate::model::{
+    CapturedRequest, ExtraMembers, body_json, extra_members, is_generate, listed_messages, listed_parts,
+};
 use crate::session::{CaptureSource, ImportSource, Session};
 
 /// Headers that change what the members of a body mean.
@@ -71,7 +73,7 @@ impl RequestParts {
         let tools = tools.unwrap_or_else(|| made.tools.clone());
         // Tools are strict only if all captured tools are.
         let schema = read.schema.or_else(|| made.schema.clone());
-        let json = json::parse(body).unwrap_or_default();
+        let json = body_json(body.as_bytes()).unwrap_or_default();
         let is_loose = || protocol.is_some_and(|protocol| !has_strict_schema(protocol, &json));
         let options = Options {
             strict_tools: (!tools.is_empty()).then_some(has_strict_tools),
@@ -186,6 +188,8 @@ fn has_reasoning(body: &Json) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ptc_core::value::json;
+
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! The doctor: checks of this machine, each finding with a hint.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::models::LOOPBACK_WAIT;
 use super::{Workbench, example_sessions};
 use crate::agent::Agent;
-use crate::config::{ServerEntry, TlsFiles};
+use crate::config::ServerEntry;
 use crate::model::variables::headers;
 use crate::model::{check_certificates, is_loopback, listens, shown_address};
 use crate::replay::ReplayOutcome;
@@ -134,12 +134,8 @@ impl Workbench {
             .collect();
         let sections = config.providers.iter().map(|provider| &provider.tls);
         let sections = sections.chain(config.servers.iter().map(|server| &server.tls));
-        let certificates: HashSet<&TlsFiles> = sections.chain([&config.tls]).collect();
-        let mut unusable: Vec<String> =
-            certificates.into_iter().filter_map(|files| check_certificates(files).err()).collect();
-        unusable.sort_unstable();
-        unusable.dedup();
-        problems.extend(unusable);
+        let sections = sections.chain([&config.tls]);
+        problems.extend(sections.filter_map(|files| check_certificates(files).err()).collect::<BTreeSet<String>>());
         if config.telemetry.otlp_endpoint.is_some() {
             problems.extend(headers(&config.telemetry.headers).err().map(|problem| format!("[telemetry]: {problem}")));
         }

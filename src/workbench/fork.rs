@@ -152,8 +152,7 @@ impl Workbench {
     ///
     /// Errors: it holds the key of a configured provider; it cannot be written.
     pub fn store_input(&self, file: &InputFile) -> Result<(), StartError> {
-        let context = Context { files: vec![file.clone()], ..Context::default() };
-        self.refuse_file_keys(&Agent::default(), &context)?;
+        self.refuse_file_keys([file])?;
         let stored = AttachmentStore::of_sessions(&self.folders.sessions_dir);
         stored.store(&file.record.sha256, &file.bytes).map_err(unusable)
     }

@@ -5,7 +5,7 @@ use ptc_core::reasons::Reason;
 use ptc_core::text::Span;
 
 use super::{StartError, Workbench};
-use crate::agent::{Agent, Context, Diagnostic, DraftTexts, Place};
+use crate::agent::{Agent, Context, Diagnostic, DraftTexts, InputFile, Place};
 use crate::export::{ScanRule, scan};
 use crate::model::{Scrub, known_secrets};
 
@@ -64,8 +64,11 @@ impl Workbench {
     }
 
     /// Refuses files that hold the key of a configured provider: they are sent and stored as they are.
-    pub(super) fn refuse_file_keys(&self, agent: &Agent, context: &Context) -> Result<(), StartError> {
-        let mut files = agent.files.iter().chain(&context.files);
+    pub(super) fn refuse_file_keys<'f>(
+        &self,
+        files: impl IntoIterator<Item = &'f InputFile>,
+    ) -> Result<(), StartError> {
+        let mut files = files.into_iter();
         let scrub = Scrub::new(self.config.providers.iter().filter_map(|provider| provider.key.as_ref()?.read().ok()));
         let holds = |bytes: &[u8]| scrub.clean(&String::from_utf8_lossy(bytes)).1 > 0;
         let Some(file) = files.find(|file| holds(&file.bytes)) else { return Ok(()) };

@@ -19,7 +19,7 @@ use crate::config::read_named_file;
 use crate::engine::{self, Input, Ports};
 use crate::event::{Address, PipelineRecord};
 use crate::port::{Human, Stop};
-use crate::tool::FileAccess;
+use crate::tool::{FileAccess, ReplacedInputs};
 
 /// Keys of a step that names a file.
 const STEP_KEYS: [&str; 2] = ["file", "context"];
@@ -60,7 +60,10 @@ impl Pipeline {
         };
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut steps = Vec::new();
+        // The user gives inputs of the first step only.
+        let of_later = access.with_replaced_inputs(ReplacedInputs::None);
         for (place, item) in items.iter().enumerate() {
+            let access = if place == 0 { access } else { &of_later };
             if let Some(name) = item.get("file").and_then(Json::as_str) {
                 let entry = Entry { path: format!("steps.{place}.file"), ..Entry::root(item) };
                 let keys = Entry { path: format!("steps.{place}"), ..Entry::root(item) }.entries().unwrap_or_default();

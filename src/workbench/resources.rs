@@ -8,7 +8,7 @@ use ptc_core::value::Json;
 
 use super::tools::Looks;
 use super::{StartError, Workbench};
-use crate::agent::{Agent, Context, Diagnostic, InputFile, NamedResource, Place};
+use crate::agent::{Agent, Diagnostic, InputFile, NamedResource, Place};
 use crate::event::{ConsentRecord, Decision};
 use crate::tool::{Connection, ConsentDecision};
 
@@ -45,8 +45,7 @@ impl Workbench {
                 let file =
                     read.and_then(|bytes| InputFile::of_resource(&resource, bytes).map_err(|error| error.to_string()));
                 let file = file.and_then(|file| {
-                    let context = Context { files: vec![file.clone()], ..Context::default() };
-                    self.refuse_file_keys(&agent, &context).map_err(|error| error.to_string())?;
+                    self.refuse_file_keys([&file]).map_err(|error| error.to_string())?;
                     Ok(file)
                 });
                 match file {

@@ -97,9 +97,7 @@ impl StartError {
             Self::Recorder(_) => Reason::RecorderFailed,
         }
     }
-}
 
-impl StartError {
     /// The same error about a model, with the place that needs it before its message.
     pub(super) fn about(self, place: &str) -> Self {
         match self {
@@ -161,7 +159,7 @@ impl Workbench {
         let agent = plan.agent.clone();
         let context = spec.context.unwrap_or_else(|| agent.context.clone().into());
         self.refuse_keys(&agent, &context)?;
-        self.refuse_file_keys(&agent, &context)?;
+        self.refuse_file_keys(agent.files.iter().chain(&context.files))?;
         self.refuse_unknown_servers(&agent, &context.json)?;
         refuse_journal(&plan, spec.journal.as_ref())?;
         let mut notices = std::mem::take(&mut origin.notices);

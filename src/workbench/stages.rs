@@ -71,28 +71,23 @@ impl Workbench {
 
 /// The remaining steps of a root run, as its session names them; none for a run outside a pipeline.
 pub(super) fn later_steps<'a>(recording: &'a Recording, run: &Address) -> &'a [LaterStep] {
+    let found = pipeline_at(recording, run);
+    found.and_then(|(first, at, pipeline)| pipeline.then.get(at - first..)).unwrap_or_default()
+}
+
+/// The places of the first step of a pipeline and of this run among the session's root runs, and the pipeline; `None` for a run outside one.
+fn pipeline_at<'a>(recording: &'a Recording, run: &Address) -> Option<(usize, usize, &'a PipelineRecord)> {
     let runs = recording.runs();
-    let Some(place) = runs.iter().position(|known| known == run) else { return &[] };
+    let at = runs.iter().position(|known| known == run)?;
     let start = |at: usize| -> Option<&'a RunStart> { recording.run_start(&runs[at]) };
     // A run that continues a conversation is not a step, and what went before it is over.
-    if start(place).is_none_or(|start| start.continues.is_some()) {
-        return &[];
-    }
-    let begun: Option<(usize, &PipelineRecord)> =
-        (0..=place).rev().find_map(|at| Some((at, start(at)?.pipeline.as_ref()?)));
-    begun.and_then(|(first, pipeline)| pipeline.then.get(place - first..)).unwrap_or_default()
+    start(at).filter(|start| start.continues.is_none())?;
+    (0..=at).rev().find_map(|first| Some((first, at, start(first)?.pipeline.as_ref()?)))
 }
 
 /// The root runs of the steps of a pipeline before this one; none for a run outside a pipeline.
 pub(super) fn earlier_steps(recording: &Recording, run: &Address) -> Vec<Address> {
-    let runs = recording.runs();
-    let before: Vec<&Address> = runs.iter().take_while(|known| *known != run).collect();
-    let start = |run: &Address| recording.run_start(run);
-    let is_step = |run: &Address| start(run).is_some_and(|start| start.continues.is_none());
-    let is_first = |run: &Address| start(run).is_some_and(|start| start.pipeline.is_some());
-    let first = before.iter().rposition(|known| is_first(known));
-    let steps = first.filter(|_| is_step(run) && !is_first(run)).map_or(&[][..], |first| &before[first..]);
-    steps.iter().map(|known| (*known).clone()).collect()
+    pipeline_at(recording, run).map(|(first, at, _)| recording.runs()[first..at].to_vec()).unwrap_or_default()
 }
 
 /// Runs steps on what the step before them returned. `first` is the place of the first of them among the session's root runs; their

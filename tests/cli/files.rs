@@ -141,9 +141,14 @@ async fn a_file_of_the_command_line_is_read_from_where_the_user_is() {
     let (program, done) =
         run(program, &["run", "agent.toml", "--context", r#"{"photo":{"file":"elsewhere.png"}}"#]).await;
     done.exits(0);
+    program.file("pipeline.toml", "[[steps]]\nfile = \"agent.toml\"\n");
+    let (program, done) = run(program, &["run", "pipeline.toml", "--set", "photo=@elsewhere.png"]).await;
+    done.exits(0);
+    let (program, done) = run(program, &["run", "pipeline.toml"]).await;
+    done.exits(2).reports("`context.photo` names the file pictures/a.png, which cannot be read");
     let (_, done) = run(program, &["run", "agent.toml"]).await;
     done.exits(2).reports("`context.photo` names the file pictures/a.png, which cannot be read");
-    assert_eq!(server.received().len(), 3);
+    assert_eq!(server.received().len(), 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -209,7 +209,7 @@ async fn an_answer_that_exceeds_the_budget_is_reported() {
             let ran = run(&Agent::from_toml(&toml, "t").unwrap(), "{}", &costing(&[(80, reply)])).await;
             replays(&ran.events).await;
             assert_eq!(ran.outcome(), r#"{"a":1}"#, "{mode}");
-            let text = format!("80 tokens were used, token_limit is {limit}; the answer was there and is taken");
+            let text = format!("80 tokens were used, token_limit is {limit}; the answer in the last reply is accepted");
             let is_notice =
                 |envelope: &&Envelope| matches!(&envelope.event, Event::Notice(notice) if notice.text == text);
             assert_eq!(ran.events.iter().filter(is_notice).count(), count, "{mode} {limit}");

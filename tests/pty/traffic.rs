@@ -118,6 +118,8 @@ fn a_program_is_followed_live_held_edited_and_answered() {
     // The user answers in the model's place: the service is not asked.
     let whole = ask(&proxy, "Will it rain?");
     terminal.wait_for("Held request");
+    // It has opened by itself: it takes keys when its footer names them.
+    terminal.wait_for("F5 send it");
     terminal.send(ALT_A);
     terminal.wait_for("You are the model");
     terminal.send("Bring a coat.");

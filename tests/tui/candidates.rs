@@ -31,7 +31,7 @@ pub(crate) fn recorded(dir: &Path, lines: usize) -> PathBuf {
     search
 }
 
-fn line(number: usize, parents: &[usize], depth: usize) -> CandidateLine {
+pub(super) fn line(number: usize, parents: &[usize], depth: usize) -> CandidateLine {
     CandidateLine {
         number,
         parents: parents.to_vec(),
@@ -43,7 +43,7 @@ fn line(number: usize, parents: &[usize], depth: usize) -> CandidateLine {
     }
 }
 
-fn outline(lines: Vec<CandidateLine>) -> Box<SearchOutline> {
+pub(super) fn outline(lines: Vec<CandidateLine>) -> Box<SearchOutline> {
     Box::new(SearchOutline { agent: "desk.toml".to_owned(), lines, ..SearchOutline::default() })
 }
 

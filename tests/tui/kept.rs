@@ -6,16 +6,19 @@ use ptc_workbench::event::{Address, ErrorRecord};
 use ptc_workbench::port::Question;
 use ptc_workbench::session::{RunState, Summary};
 use ptc_workbench::tui::archive::{AgentSource, ArchiveRequest, ArchiveResponse};
+use ptc_workbench::tui::candidates::CandidatesResponse;
 use ptc_workbench::tui::compare::{CompareRequest, CompareResponse};
+use ptc_workbench::tui::draft::Draft;
 use ptc_workbench::tui::form::Form;
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Popup, RunView, Screen};
-use ptc_workbench::tui::recovery::Recovery;
+use ptc_workbench::tui::recovery::{Recovery, SavedReply};
 use ptc_workbench::workbench::{NewAgent, OpenAgent, RunEnding, RunUpdate, SaveError};
 
+use super::candidates::{line, outline};
 use super::pictures::text;
 use super::sessions::{key, list, session};
-use super::story::{apply_message, asked, fresh, ran, two_turns};
+use super::story::{SESSION, apply_message, asked, fresh, ran, two_turns};
 use super::{press, write};
 
 const SMALL: (u16, u16) = (80, 24);
@@ -25,6 +28,10 @@ const HINT: &str = "Kept from before: Ctrl-U reverts it.";
 
 fn written(model: &Model) -> &str {
     model.active_draft().map_or("", |draft| draft.text())
+}
+
+fn toast(model: &Model) -> &str {
+    model.toast.as_ref().map_or("", |toast| toast.text.as_str())
 }
 
 fn dialog(model: &Model) -> &Form {
@@ -141,6 +148,58 @@ fn a_response_to_something_else_closes_no_dialog() {
 }
 
 #[test]
+fn an_error_of_something_else_is_not_shown_in_a_dialog() {
+    let unchanged = |model: &Model, typed: &str, words: &str| {
+        assert_eq!((dialog(model).error.as_deref(), written(model)), (None, typed), "{words}");
+        assert!(toast(model).contains(words), "{words}: {}", toast(model));
+    };
+    let mut model = list(vec![session("a")]);
+    press(&mut model, "m");
+    press(&mut model, "w");
+    write(&mut model, "typed meanwhile");
+    archive(&mut model, ArchiveResponse::Marked(Err(failure("read-only"))));
+    unchanged(&model, "typed meanwhile", "not written: read-only");
+
+    let mut model = fresh(LARGE);
+    press(&mut model, "ctrl-n");
+    write(&mut model, "invoice");
+    archive(&mut model, ArchiveResponse::AgentOpened(AgentSource::Session(key("a")), Err(failure("gone"))));
+    unchanged(&model, "invoice", "not opened: gone");
+
+    let mut model = fresh(LARGE);
+    press(&mut model, "alt-i");
+    write(&mut model, "notes.md");
+    archive(&mut model, ArchiveResponse::FileRead(Err(failure("too large"))));
+    unchanged(&model, "notes.md", "not inserted: too large");
+
+    let mut model = fresh(LARGE);
+    let searched = |result| Msg::Candidates(CandidatesResponse::Opened("other".into(), result));
+    apply_message(&mut model, searched(Ok(outline(vec![line(0, &[], 0)]))));
+    press(&mut model, "o");
+    write(&mut model, "mine");
+    apply_message(&mut model, searched(Err("no search".to_owned())));
+    unchanged(&model, "mine", "not opened: no search");
+    assert_eq!(model.popups.len(), 1);
+}
+
+#[test]
+fn a_note_whose_dialog_is_closed_while_it_is_written_is_confirmed_by_the_response() {
+    for (response, kept) in [(Ok(()), ""), (Err(failure("read-only")), "done")] {
+        let mut model = list(vec![session("a")]);
+        press(&mut model, "w");
+        write(&mut model, "done");
+        press(&mut model, "f5");
+        press(&mut model, "esc");
+        assert!(model.popups.is_empty() && model.toast.is_none(), "{}", toast(&model));
+        archive(&mut model, ArchiveResponse::Marked(response));
+        // Another response is not about it any more.
+        archive(&mut model, ArchiveResponse::Marked(Ok(())));
+        press(&mut model, "w");
+        assert_eq!(written(&model), kept);
+    }
+}
+
+#[test]
 fn a_message_whose_start_was_given_up_and_failed_is_kept() {
     let mut model = list(vec![Summary { state: RunState::Returned, ..session("one") }]);
     press(&mut model, "o");
@@ -235,6 +294,13 @@ fn the_input_of_the_repl_is_kept_when_keys_lead_elsewhere() {
     press(&mut model, "esc");
     press(&mut model, "i");
     assert_eq!((model.inspector.as_ref().unwrap().turn.as_str(), input(&model).as_str()), ("r0/t2", "(+ 1"));
+    // A search that has been read opens its screen by itself.
+    let searched = Ok(outline(vec![line(0, &[], 0)]));
+    apply_message(&mut model, Msg::Candidates(CandidatesResponse::Opened("other".into(), searched)));
+    assert!(model.inspector.is_none() && model.screen == Screen::Candidates);
+    press(&mut model, "f2");
+    press(&mut model, "i");
+    assert_eq!(input(&model), "(+ 1");
 }
 
 #[test]
@@ -295,8 +361,7 @@ fn a_reply_whose_question_has_ended_can_be_pasted() {
     let mut model = replying();
     apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Ended(RunEnding::Run)]));
     assert!(model.popups.is_empty());
-    let toast = model.toast.as_ref().map_or("", |toast| toast.text.as_str());
-    assert!(toast.contains("Ctrl-V in a text inserts what you wrote"), "{toast}");
+    assert!(toast(&model).contains("Ctrl-V in a text inserts what you wrote"), "{}", toast(&model));
     press(&mut model, "alt-g");
     press(&mut model, "p");
     press(&mut model, "ctrl-a");
@@ -310,6 +375,37 @@ fn the_end_of_a_replay_does_not_close_the_question_of_the_run() {
     model.sessions.viewer = Some(RunView::starting());
     apply_message(&mut model, Msg::RunUpdates(Slot::Viewer, vec![RunUpdate::Ended(RunEnding::Run)]));
     assert_eq!(written(&model), "half a reply");
+}
+
+#[test]
+fn events_of_a_replay_do_not_end_the_question_of_the_run() {
+    let mut model = replying();
+    let question = model.workbench.run.as_ref().and_then(|run| run.question.clone());
+    model.sessions.viewer = Some(RunView { question, ..RunView::starting() });
+    let events = two_turns().into_iter().map(|event| RunUpdate::Event(Box::new(event)));
+    apply_message(&mut model, Msg::RunUpdates(Slot::Viewer, events.collect()));
+    assert_eq!(written(&model), "half a reply");
+    assert!(model.workbench.run.as_ref().is_some_and(|run| run.question.is_some()));
+}
+
+#[test]
+fn a_kept_reply_does_not_hide_drafts_of_another_start() {
+    let draft = Draft::new("half a reply");
+    let reply = SavedReply { session: SESSION.to_owned(), question: "r0/t1".to_owned(), draft };
+    let replied = Recovery { id: "reply".to_owned(), reply: Some(reply), ..fresh(LARGE).workbench.recovery(2) };
+    let mut edited = fresh(LARGE);
+    write(&mut edited, "Lost ");
+    let edited = Recovery { id: "edits".to_owned(), ..edited.workbench.recovery(1) };
+    for found in [[replied.clone(), edited.clone()], [edited, replied]] {
+        let mut model = fresh(LARGE);
+        let effects = apply_message(&mut model, Msg::Recoveries(found.to_vec()));
+        assert!(
+            matches!(effects.as_slice(), [Effect::TakeOver(own, id)] if own.reply.is_some() && id == "reply"),
+            "{effects:?}"
+        );
+        assert!(matches!(model.popups.last(), Some(Popup::Recovery(kept)) if kept.id == "edits"));
+        assert!(model.workbench.kept_reply.is_some());
+    }
 }
 
 /// The texts that are kept for the next start.

@@ -3,8 +3,10 @@
 use ptc_workbench::agent::Place;
 use ptc_workbench::port::{Gate, Question};
 use ptc_workbench::tui::draft::Draft;
+use ptc_workbench::tui::form::{Field, Form};
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Pane, Popup};
+use ptc_workbench::tui::sessions::Purpose;
 use ptc_workbench::tui::update;
 use ptc_workbench::workbench::RunUpdate;
 
@@ -125,9 +127,35 @@ fn a_dialog_that_takes_text_is_not_covered_by_a_question() {
         let mut model = running(WIDE);
         press(&mut model, "ctrl-f");
         ask(&mut model, &question);
+        let announced = "the run asks: close this (Esc), then F5 opens the question";
+        assert!(toast(&model).contains(announced), "{}", toast(&model));
         write(&mut model, "sentiment");
         assert!(matches!(model.popups.last(), Some(Popup::Find(find)) if find.sought.text() == "sentiment"));
     }
+}
+
+#[test]
+fn a_dialog_is_not_covered_by_a_question_while_a_choice_has_its_focus() {
+    let mut model = running(WIDE);
+    let form = Form { fields: vec![Field::choice("mode", "", Vec::new(), 0)], ..Form::default() };
+    model.popups.push(Popup::Form(Box::new(form), Purpose::Breakpoints));
+    ask(&mut model, &questions()[0]);
+    assert!(matches!(model.popups.last(), Some(Popup::Form(..))));
+    assert!(toast(&model).contains("close this (Esc), then F5"), "{}", toast(&model));
+}
+
+#[test]
+fn a_chord_without_a_continuation_draws_no_box() {
+    let begun = |model: &mut Model| {
+        press(model, "alt-g");
+        rest(model, 300);
+        text(model).contains("Alt-G …")
+    };
+    let mut model = running(WIDE);
+    assert!(begun(&mut model.clone()));
+    ask(&mut model, &questions()[0]);
+    rest(&mut model, 1_000);
+    assert!(!begun(&mut model), "{}", text(&mut model));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ptc_workbench::event::ErrorRecord;
 use ptc_workbench::session::{Marks, Summary, TurnState};
 use ptc_workbench::tui::archive::{AgentSource, ArchiveResponse};
+use ptc_workbench::tui::draft::Draft;
 use ptc_workbench::tui::message::{Effect, Msg, Slot};
 use ptc_workbench::tui::model::{Model, Popup, Screen};
 use ptc_workbench::tui::picture;
@@ -201,7 +202,17 @@ fn a_session_that_cannot_be_written_asks_for_another_folder() {
     // That folder does not take it either: the question comes again, and leaving it takes the place for such cases.
     apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![unwritten()]));
     assert_eq!(press(&mut model, "esc"), [Effect::SaveSession(Slot::Workbench, None)]);
+    // What was typed is there again, and not lost unnoticed by leaving.
     apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![unwritten()]));
+    press(&mut model, "ctrl-a");
+    write(&mut model, "/other");
+    press(&mut model, "enter");
+    apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![unwritten()]));
+    assert_eq!(model.active_draft().map(Draft::text), Some("/other"));
+    press(&mut model, "ctrl-q");
+    let seen = shown(&mut model);
+    assert!(seen.contains("dialog `Save the session elsewhere` is not"), "{seen}");
+    press(&mut model, "esc");
     let ended = RunUpdate::Ended(RunEnding::Elsewhere("the session is in /spare/x.jsonl".to_owned()));
     apply_message(&mut model, Msg::RunUpdates(Slot::Workbench, vec![ended]));
     assert!(model.popups.is_empty() && shown(&mut model).contains("the session is in /spare/x.jsonl"));
@@ -315,10 +326,27 @@ fn kept_drafts_are_discarded_by_the_second_press_only() {
     stood(&mut model);
     assert_eq!(press(&mut model, "d"), []);
     assert!(offers(&model) && shown(&mut model).contains("d again discards them for good, Esc keeps them"));
-    // Another key between both presses takes the announcement back; it does not hide the keys.
-    assert_eq!(press(&mut model, "6"), []);
-    assert!(shown(&mut model).contains("r restore"), "{}", shown(&mut model));
-    assert_eq!(press(&mut model, "d"), []);
+    // Two letters of a word that is typed are no answer, and each begins the time again.
+    for _ in 0..3 {
+        let later = model.now_ms + 300;
+        apply_message(&mut model, Msg::Clock(later));
+        assert_eq!(press(&mut model, "d"), []);
+        assert!(offers(&model) && shown(&mut model).contains("d again discards them for good"));
+    }
+    // Another key between both presses takes the announcement back, whenever it comes.
+    for pause in [false, true] {
+        if pause {
+            stood(&mut model);
+        }
+        assert_eq!(press(&mut model, "6"), []);
+        if !pause {
+            stood(&mut model);
+        }
+        assert!(shown(&mut model).contains("r restore"), "{}", shown(&mut model));
+        assert_eq!(press(&mut model, "d"), []);
+        assert!(offers(&model));
+    }
+    stood(&mut model);
     assert_eq!(press(&mut model, "d"), [Effect::Drop("unsaved-none".to_owned())]);
     assert!(model.popups.is_empty() && model.toast.is_some());
 }
@@ -330,12 +358,12 @@ fn the_status_line_names_a_session_that_is_not_saved_and_one_that_is_again() {
     let mut model = fresh(SIZE);
     ran(&mut model, super::story::asked().events(), None);
     assert!(shown(&mut model).contains(&format!("saving {SESSION}")));
-    apply_message(&mut model, Msg::SessionFile(Slot::Workbench, SessionFile::Behind));
+    apply_message(&mut model, Msg::SessionFile(Slot::Workbench, SessionFile::Unwritten));
     let seen = shown(&mut model);
     assert!(seen.contains("session NOT saved") && !seen.contains(&format!("saving {SESSION}")), "{seen}");
     apply_message(&mut model, Msg::SessionFile(Slot::Workbench, SessionFile::Written));
     assert!(shown(&mut model).contains(&format!("saving {SESSION}")));
-    apply_message(&mut model, Msg::SessionFile(Slot::Workbench, SessionFile::Behind));
+    apply_message(&mut model, Msg::SessionFile(Slot::Workbench, SessionFile::Unwritten));
     let ended = |ending| Msg::RunUpdates(Slot::Workbench, vec![RunUpdate::Ended(ending)]);
     let mut lost = model.clone();
     apply_message(&mut lost, ended(RunEnding::Unsaved("no folder took it".to_owned())));

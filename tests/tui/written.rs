@@ -113,7 +113,7 @@ fn hunks_of_lines_that_were_edited_are_reported_and_the_edits_stay() {
     let texts = DraftTexts { prompt: format!("Theirs. {}", before.prompt), ..before };
     written(&mut model, 1, texts);
     let shown = text(&mut model);
-    assert!(shown.contains("the same lines have unsaved edits (prompt)"), "{shown}");
+    assert!(shown.contains("the same text has unsaved edits (prompt)"), "{shown}");
     assert!(model.workbench.texts().prompt.starts_with("Mine. "));
     assert_eq!(model.workbench.file.as_ref().map(|file| file.sha.as_str()), Some("before"), "saving asks");
 }

@@ -99,6 +99,11 @@ impl Type {
         }
     }
 
+    /// Returns whether a value of it is a file.
+    pub fn is_file(&self) -> bool {
+        *self.base() == Self::File
+    }
+
     /// The declared fields of a map, or of the maps in a list.
     pub fn fields(&self) -> &[Field] {
         match self.base() {

@@ -46,7 +46,7 @@ pub const FORMS: &[(&str, &str)] = &[
     ("[:int]", "A list, all items of one type."),
     (
         "{name :string, size :int}",
-        "An object with these fields; an answer may have others, which are kept, and reported next to an error.",
+        "An object with these fields; an answer may have others, which are kept; they are listed when it has an error.",
     ),
     (":float?", "It may be missing or nil; `?` follows any type, in lists and fields as well."),
     ("{score :float \"between 0 and 1\"}", "A field or parameter with a description for the model."),

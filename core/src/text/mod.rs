@@ -22,6 +22,11 @@ pub fn cut(text: &str, chars: usize) -> String {
     }
 }
 
+/// The text without the byte order mark before it.
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
 /// An estimate of a text's tokens: a quarter of its characters, rounded up.
 pub fn estimate_tokens(text: &str) -> u64 {
     (text.chars().count() as u64).div_ceil(4)

@@ -56,7 +56,7 @@ pub(super) fn misfit(case: &Case, types: &Types) -> Option<String> {
 }
 
 /// Messages about inputs of a case that the agent does not declare.
-pub(super) fn unknown_inputs(case: &Case, types: &Types) -> Vec<String> {
+pub(super) fn undeclared_inputs(case: &Case, types: &Types) -> Vec<String> {
     let found = case.context.as_ref().map(|context| types.undeclared_inputs(context)).unwrap_or_default();
     found.into_iter().map(|found| found.message).collect()
 }

@@ -8,11 +8,12 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
+use ptc_core::text::without_mark;
 use ptc_core::value::Json;
 
 use super::Case;
 use super::csv::{MOST_ROW_BYTES, Records, trimmed};
-use super::fit::{misfit, unknown_inputs};
+use super::fit::{misfit, undeclared_inputs};
 use super::read::{Read, case, head, read_entry, tables};
 use super::source::{CaseSource, row_of_cells, texts_of_cells};
 use super::typed::Types;
@@ -35,12 +36,12 @@ pub struct CheckedCase {
     /// The reason why it cannot be read, or can never pass.
     pub problem: Option<Diagnostic>,
     /// Messages about inputs that its agent does not declare.
-    pub unknown_inputs: Vec<String>,
+    pub undeclared_inputs: Vec<String>,
 }
 
 impl From<Case> for CheckedCase {
     fn from(case: Case) -> Self {
-        Self { case, problem: None, unknown_inputs: Vec::new() }
+        Self { case, problem: None, undeclared_inputs: Vec::new() }
     }
 }
 
@@ -113,10 +114,10 @@ impl Agent {
                 None => tables.push(table.json),
             }
         }
-        let inputs = InputReader::of(&self, Source::folder(folder, access));
+        let mut inputs = InputReader::of(&self, Source::folder(folder, access));
         let mut whole = self.with_option("cases", Json::list(tables));
-        for case in whole.cases()? {
-            let (files, why) = files_of(&case, &inputs);
+        for case in whole.cases()?.into_iter().filter(|case| !case.skip) {
+            let (files, why) = files_of(&case, &mut inputs);
             if let Some(why) = why {
                 return Err(of_cases(why));
             }
@@ -185,7 +186,7 @@ impl CaseRows {
         let (case, why) = match read {
             Ok(case) if case.skip => (case, None),
             Ok(case) => {
-                let (files, unread) = files_of(&case, &self.inputs);
+                let (files, unread) = files_of(&case, &mut self.inputs);
                 let why = misfit(&case, &self.types).or(unread);
                 (Case { files, ..case }, why)
             }
@@ -194,8 +195,8 @@ impl CaseRows {
                 None => return Err(why),
             },
         };
-        let unknown_inputs = unknown_inputs(&case, &self.types);
-        Ok(Some(CheckedCase { case, problem: why.map(of_cases), unknown_inputs }))
+        let undeclared_inputs = undeclared_inputs(&case, &self.types);
+        Ok(Some(CheckedCase { case, problem: why.map(of_cases), undeclared_inputs }))
     }
 
     /// The table of the next case.
@@ -246,7 +247,7 @@ impl CaseRows {
                 let mut columns =
                     columns.ok_or_else(|| format!("{name}: the file has no first row with the columns"))?;
                 if let Some(first) = columns.first_mut() {
-                    *first = first.trim_start_matches('\u{feff}').to_owned();
+                    *first = without_mark(first).to_owned();
                 }
                 if let Some(twice) = named_twice(&columns) {
                     return Err(format!("{name}: the first row names the column `{twice}` twice"));
@@ -267,8 +268,7 @@ impl CaseRows {
     fn tables(&self, path: &Path, root: &Path, name: &str, ending: &str) -> Result<VecDeque<Json>, String> {
         let text = self.access.read(root, KEY, path).map_err(|refusal| format!("{name}: {refusal}"))?;
         let items = if ending == "json" {
-            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            let json = parse_json_text(text).map_err(|error| format!("{name}: the file is {error}"))?;
+            let json = parse_json_text(without_mark(&text)).map_err(|error| format!("{name}: the file is {error}"))?;
             json.items().map(<[Json]>::to_vec).ok_or_else(|| format!("{name}: must hold a JSON list of cases"))?
         } else {
             let document = document::parse(&text);
@@ -336,7 +336,7 @@ fn named_twice(columns: &[String]) -> Option<&String> {
 }
 
 /// The files that the inputs of a case name, and the reason why one of them cannot be read.
-fn files_of(case: &Case, inputs: &InputReader) -> (Vec<InputFile>, Option<String>) {
+fn files_of(case: &Case, inputs: &mut InputReader) -> (Vec<InputFile>, Option<String>) {
     let read = case.context.as_ref().map(|context| inputs.read(context)).unwrap_or_default();
     match read.into_iter().collect() {
         Ok(files) => (files, None),
@@ -361,7 +361,7 @@ fn json_line(reader: &mut BufReader<File>, place: &mut usize) -> Result<Option<J
             _ => {}
         }
         let text = std::str::from_utf8(trimmed(&line)).map_err(|_| format!("{place}: the line is not UTF-8 text"))?;
-        let text = text.trim_start_matches('\u{feff}');
+        let text = without_mark(text);
         if !text.trim().is_empty() {
             return parse_json_text(text)
                 .map(Some)

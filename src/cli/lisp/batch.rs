@@ -9,14 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ptc_core::lisp::Error;
 use ptc_core::lisp::case::Case;
 use ptc_core::reasons::Reason;
-use ptc_core::value::json::UniqueError;
-use ptc_core::value::{Json, json};
+use ptc_core::value::Json;
 
 use super::input::perform;
 use crate::cli::arguments::lisp::TIMEOUT_MS;
 use crate::cli::output::Stdout;
 use crate::cli::output::{UsageError, exit};
-use crate::config::document::READERS_DISAGREE;
+use crate::config::document::parse_json_text;
 
 /// Lines read ahead of the slowest worker.
 const READ_AHEAD: usize = 256;
@@ -102,13 +101,8 @@ fn answer(at: usize, line: &[u8], dialect: &str) -> String {
 /// The JSON of a line. The error names the line.
 fn parsed(at: usize, line: &[u8]) -> Result<Json, String> {
     let name = format!("line {}", at + 1);
-    let no_json = |problem: &str| format!("{name} is not JSON: {problem}");
-    let text = std::str::from_utf8(line).map_err(|error| no_json(&error.to_string()))?;
-    let text = text.trim();
-    json::parse_unique(text).map_err(|error| match error {
-        UniqueError::Duplicate(error) => format!("{name} is ambiguous: {error}, and {READERS_DISAGREE}"),
-        UniqueError::Syntax(error) => no_json(&error.message),
-    })
+    let text = std::str::from_utf8(line).map_err(|error| format!("{name} is not JSON: {error}"))?;
+    parse_json_text(text.trim()).map_err(|error| format!("{name} is {} (column {})", error.problem(), error.at.column))
 }
 
 /// The case with this dialect, unless it names one or is not an object with options.
@@ -154,7 +148,7 @@ mod tests {
         );
         let twice = answer(1, br#"{"program":"1","context":{"n":1,"n":2}}"#, "current");
         assert!(
-            twice.contains("line 2 is ambiguous") && twice.contains("at byte 32") && twice.contains("disagree"),
+            twice.contains("line 2 is ambiguous") && twice.contains("disagree") && twice.contains("(column 33)"),
             "{twice}"
         );
         assert_eq!(answer(0, b" \n", "current"), "");

@@ -243,7 +243,7 @@ fn a_question_that_is_put_to_the_user_is_printed_where_it_is_answered_only() {
         printer.print(&Envelope { seq: 0, at_ms: 0, address: Address::from(at), event });
     };
     print(&mut printer, "r0/t1/q0", question("put").into());
-    printer.leave_out(&Address::from("r0/t1/q0"));
+    printer.omit_question(&Address::from("r0/t1/q0"));
     print(&mut printer, "r0/t1/q0", AnswerGiven { by: Answerer::User, value: text("1"), edited: false }.into());
     // A recorded answer comes without the user, and so does none.
     print(&mut printer, "r0/t1/q1", question("recorded").into());
@@ -268,8 +268,8 @@ fn questions_of_parallel_agents_are_held_while_the_others_go_on() {
     print(&mut printer, "r0/t1/c1/t1/q0", question("second").into());
     print(&mut printer, "r0/t1/c2/t1/q0", question("closed").into());
     print(&mut printer, "r0/t1/c3/t1/c0", answered("1", 5, false));
-    printer.leave_out(&Address::from("r0/t1/c1/t1/q0"));
-    printer.leave_out(&Address::from("r0/t1/c0/t1/q0"));
+    printer.omit_question(&Address::from("r0/t1/c1/t1/q0"));
+    printer.omit_question(&Address::from("r0/t1/c0/t1/q0"));
     print(&mut printer, "r0/t1/c1/t1/q0", given("2").into());
     print(&mut printer, "r0/t1/c0/t1/q0", given("3").into());
     print(&mut printer, "r0/t1/c2/t1", TurnEnd::default().into());

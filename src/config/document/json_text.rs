@@ -9,7 +9,7 @@ use ptc_core::value::Json;
 use ptc_core::value::json::{self, UniqueError};
 
 /// Reason why an object with two members of one name is refused.
-pub const READERS_DISAGREE: &str = "readers of JSON disagree about which one counts";
+const READERS_DISAGREE: &str = "readers of JSON disagree about which one counts";
 
 /// Error of a text that is not JSON, or in which an object has two members of one name.
 #[derive(Debug)]
@@ -32,18 +32,23 @@ impl JsonTextError {
 
     /// Returns the problem without its position: the rest of a sentence that names the text.
     pub fn problem(&self) -> String {
+        let (kind, text) = self.parts();
+        format!("{kind}: {text}")
+    }
+
+    /// Returns its kind and its text without that.
+    pub fn parts(&self) -> (&'static str, String) {
         match &self.error {
-            UniqueError::Syntax(error) => format!("not JSON: {}", error.message),
-            UniqueError::Duplicate(error) => format!("ambiguous: {}, and {READERS_DISAGREE}", error.message),
+            UniqueError::Syntax(error) => ("not JSON", error.message.clone()),
+            UniqueError::Duplicate(error) => ("ambiguous", format!("{}, and {READERS_DISAGREE}", error.message)),
         }
     }
 }
 
 impl fmt::Display for JsonTextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, why) = (self.problem(), self.at);
-        let (kind, rest) = what.split_once(": ").unwrap_or((&what, ""));
-        write!(f, "{kind} at {why}: {rest}")
+        let (kind, text) = self.parts();
+        write!(f, "{kind} at {}: {text}", self.at)
     }
 }
 

@@ -13,6 +13,6 @@ mod toml;
 pub use entry::{Entry, Key, Names, key_table, read_table, set};
 pub(crate) use entry::{advice, belongs_in, out_of_range, suggested_name};
 pub use error::{FileError, Problem, Problems};
-pub use json_text::{JsonTextError, READERS_DISAGREE, json_or_text, parse_json_text};
+pub use json_text::{JsonTextError, json_or_text, parse_json_text};
 pub use key_doc::{KeyDoc, KeyLine, KeyTable};
 pub use toml::{parse, to_inline, write_key};

@@ -28,7 +28,7 @@ impl Driver<'_> {
     pub(super) async fn drive(&mut self, machine: &mut dyn Machine) -> Result<RunAnswer, Halt> {
         let run = &self.input.address;
         if self.input.is_later_step()
-            && let Some(record) = self.plan.lacking(&self.input.context)
+            && let Some(record) = self.plan.missing_inputs_error(&self.input.context)
         {
             return Err(Halt::Fail(record));
         }
@@ -204,9 +204,9 @@ impl Driver<'_> {
                 Next::Open(Err(error)) => return Err(Halt::fail(Reason::TemplateError, error.to_string())),
                 Next::Continue => return Ok(DecisionOutcome::Continued),
                 Next::Finish(answer) => {
-                    // What is answered is paid for: it is not thrown away.
+                    // The reply is already paid for: its answer is not discarded.
                     if let Err(record) = self.check_budget() {
-                        let text = format!("{}; the answer was there and is taken", record.message);
+                        let text = format!("{}; the answer in the last reply is accepted", record.message);
                         self.warn(at, text).await?;
                     }
                     return Ok(DecisionOutcome::Finished(answer));

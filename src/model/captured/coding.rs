@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::io::{self, Read as _, Write as _};
 
 use flate2::{read, write};
-use ptc_core::value::json;
+
+use super::body_json;
 
 /// Maximum bytes of a compressed body, decoded as a whole; a longer one stays compressed.
 pub const DECODED_MAX_BYTES: u64 = 16 << 20;
@@ -45,7 +46,7 @@ impl Coding {
     /// The body as it was before it was compressed. JSON stays as it is, because a body that was changed or masked is plain under the
     /// header of the compressed one; so does a body that cannot be decoded or is too long.
     pub fn plain(self, body: &[u8]) -> Cow<'_, [u8]> {
-        let is_json = || std::str::from_utf8(body).is_ok_and(|text| json::parse(text).is_ok());
+        let is_json = || body_json(body).is_ok();
         if matches!(self, Self::Identity | Self::Unknown) || is_json() {
             return Cow::Borrowed(body);
         }
@@ -195,6 +196,12 @@ mod tests {
         let mut encoder = write::DeflateEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(text).unwrap();
         encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn plain_json_with_a_byte_order_mark_is_not_decoded() {
+        let body = "\u{feff}{\"a\":1}".as_bytes();
+        assert_eq!(Coding::Deflate.plain(body), body);
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod responses;
 
 use std::borrow::Cow;
 
+use ptc_core::text::without_mark;
 use ptc_core::value::{Json, json};
 
 pub use body::{pack_body, unpack_body};
@@ -35,7 +36,6 @@ pub use reply::{CapturedReply, Echoes, ReplyOutcome};
 pub use responses::CREATE;
 
 use super::custom_tools::parameters as custom_parameters;
-use super::stream::without_mark;
 use crate::config::Protocol;
 use crate::event::{JsonText, MessagePart, Options, Role, ToolSchema};
 

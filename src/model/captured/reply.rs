@@ -3,6 +3,7 @@
 //! In: the head, then the bytes in pieces as they come, compressed or not. Out: pieces of text, reasoning and calls, and at the end what
 //! the reply was. It must never hold more than the reply's text and one event.
 
+use ptc_core::text::without_mark;
 use ptc_core::value::Json;
 
 use super::coding::{Coding, Decoder};
@@ -16,7 +17,7 @@ use crate::model::calls::Respond;
 use crate::model::language::{Framing, Language, Reader};
 use crate::model::protocols::language;
 use crate::model::scrub::{ByteScan, CleanPiece, Scrub, Stream};
-use crate::model::stream::{LineReader, SseEvent, SseReader, is_event_stream, without_mark};
+use crate::model::stream::{LineReader, SseEvent, SseReader, is_event_stream};
 use crate::model::surrogate::Joiner;
 use crate::model::{Finish, fault};
 
@@ -248,7 +249,9 @@ impl CapturedReply {
         let Some(reader) = &mut self.reader else {
             if let Ok(json) = ptc_core::value::json::parse(data) {
                 self.echoes.found += usize::from(self.scrub.json(&json).is_some());
-                self.assembly.usage = counted_tokens(&json);
+                if let Some(tokens) = counted_tokens(&json) {
+                    self.assembly.usage = Some(tokens);
+                }
             }
             return Vec::new();
         };

@@ -3,13 +3,14 @@
 //! In: bodies without secrets, patterns of the user. Out: texts that are equal where requests count as the same. It must never make
 //! words or names of tools equal.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::LazyLock;
 
+use ptc_core::text::without_mark;
 use ptc_core::value::json;
 use regex::{Captures, Regex};
 
 use super::canonical::canonical;
+use crate::proxy::digest::digest_of;
 
 /// A kind of text that changes from run to run.
 struct Volatile {
@@ -113,10 +114,9 @@ impl Normalizer {
     /// Reads a body for comparisons.
     pub(super) fn read_body(&self, body: &[u8]) -> ComparedBody {
         let text = String::from_utf8_lossy(body);
-        let text = json::parse(&text).map_or_else(|_| without_boundary(&text), |json| canonical(json).to_pretty());
-        let mut hasher = DefaultHasher::new();
-        text.hash(&mut hasher);
-        ComparedBody { canonical: hasher.finish(), normal: self.normal(text) }
+        let text = json::parse(without_mark(&text))
+            .map_or_else(|_| without_boundary(&text), |json| canonical(json).to_pretty());
+        ComparedBody { canonical: digest_of(&text), normal: self.normal(text) }
     }
 
     /// The canonical text of a body without what changes from run to run.
@@ -170,6 +170,11 @@ mod tests {
             assert_eq!(of(id), of("call_abc123"), "{id}");
         }
         assert_ne!(normal(r#"{"name":"run_python_code"}"#), normal(r#"{"name":"run_shell_command"}"#));
+    }
+
+    #[test]
+    fn a_byte_order_mark_before_a_body_does_not_count() {
+        assert_eq!(normal("\u{feff}{\"b\":1,\"a\":2}"), normal(r#"{"a":2,"b":1}"#));
     }
 
     #[test]

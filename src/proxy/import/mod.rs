@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyper::body::Bytes;
 use hyper::header::HeaderMap;
+use ptc_core::text::without_mark;
 use ptc_core::value::{Json, json};
 use serde_json::Value;
 
@@ -117,11 +118,6 @@ fn of_line(line: &Value) -> Option<TrafficFormat> {
     } else {
         None
     }
-}
-
-/// The text without a byte order mark.
-fn without_mark(text: &str) -> &str {
-    text.trim_start_matches('\u{feff}')
 }
 
 /// An exchange in a file.

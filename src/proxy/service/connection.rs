@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::future::{FusedFuture as _, FutureExt, OptionFuture};
-use futures::stream::SplitStream;
+use futures::stream::{self, SplitStream};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -22,6 +22,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use super::handshake::Handshake;
 use super::relay::{MESSAGE_MAX_BYTES, Relay};
 use crate::proxy::exchange::ExchangeEnd;
+use crate::proxy::request_body::discard_rest;
 use crate::proxy::websocket::outbox::Outbox;
 
 /// Bytes that are read at once.
@@ -33,9 +34,8 @@ const CLIENT_FULL_BYTES: usize = 1 << 20;
 /// Longest wait for a side to take its next message, and to close the connection, too.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
 
-/// Longest time for which a side is read whose message was refused, and most bytes.
-const LINGER_TIME: Duration = Duration::from_secs(10);
-const LINGER_MAX_BYTES: usize = 4 * MESSAGE_MAX_BYTES;
+/// Most bytes that are read of a side whose message was refused.
+const DISCARDED_MAX_BYTES: usize = 4 * MESSAGE_MAX_BYTES;
 
 /// Bytes of the reason in a close frame.
 const REASON_MAX_BYTES: usize = 123;
@@ -168,7 +168,7 @@ pub(super) async fn relay(handshake: Handshake, client: Socket, service: Option<
             // Messages cannot be read after the one that was refused.
             Some(output) if is_refused => {
                 if let Ok(socket) = client_in.reunite(output) {
-                    linger(socket).await;
+                    shut_down(socket).await;
                 }
             }
             _ if waits => drain(Some(&mut client_in)).await,
@@ -198,21 +198,15 @@ async fn sent<S>(
     }
 }
 
-/// Reads and discards what a side still sends after its close frame was sent. A connection that is closed with unread bytes is reset, and the
-/// frame can be lost with it.
-async fn linger(socket: Socket) {
+/// Ends what is sent to a side, and discards what it still sends.
+async fn shut_down(socket: Socket) {
     let mut connection = socket.into_inner();
-    let mut rest_bytes = LINGER_MAX_BYTES;
-    let rest = async {
-        _ = connection.shutdown().await;
-        let mut buffer = vec![0; READ_BYTES];
-        while let Ok(Ok(read @ 1..)) = tokio::time::timeout(CLOSE_TIME, connection.read(&mut buffer)).await
-            && read < rest_bytes
-        {
-            rest_bytes -= read;
-        }
-    };
-    _ = tokio::time::timeout(LINGER_TIME, rest).await;
+    _ = tokio::time::timeout(CLOSE_TIME, connection.shutdown()).await;
+    let sizes = stream::unfold((connection, vec![0; READ_BYTES]), async |(mut connection, mut buffer)| {
+        let size = connection.read(&mut buffer).await.ok().filter(|size| *size > 0)?;
+        Some((size, (connection, buffer)))
+    });
+    discard_rest(sizes, DISCARDED_MAX_BYTES).await;
 }
 
 /// The close frames for the client and for the service; `None` where the connection is just closed, or a frame that came is answered by reading

@@ -10,6 +10,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
+use ptc_core::text::without_mark;
 use ptc_core::value::Json;
 use ptc_core::value::json;
 use rmcp::RoleServer;
@@ -154,7 +155,7 @@ where
         };
         let text = std::str::from_utf8(bytes);
         let text = text.map_err(|error| Refusal::unreadable(format!("a line is not UTF-8: {error}")))?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim();
+        let text = without_mark(text).trim();
         if text.is_empty() {
             return Ok(());
         }

@@ -67,7 +67,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Suspend, "suspend", "suspend", "Suspends the program; `fg` in the shell continues it.", &["ctrl-z"], C::Always, 0),
     row(A::Redraw, "redraw", "redraw", "Draws the whole screen again.", &["ctrl-l"], C::Always, 0),
     row(A::Close, "close", "close", "Closes what was opened last; in the run pane, pressed twice, stops the run.", &["esc"], C::Always, 80),
-    row(A::Quit, "quit", "quit", "Quits; asks first if there are unsaved edits.", &["ctrl-q"], C::Always, 85),
+    row(A::Quit, "quit", "quit", "Quits; asks first if there are unsaved edits, texts in dialogs or running runs.", &["ctrl-q"], C::Always, 85),
 
     row(A::ExternalEditor, "editor.external", "$EDITOR", "Opens the field's text in $VISUAL or $EDITOR.", &["ctrl-e"], C::Editor, 60),
     row(A::ContextView, "inputs.view", "fields/JSON", "Edits the inputs as fields, one for each parameter, or as JSON.", &["alt-j"], C::Editor, 0),
@@ -416,7 +416,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::SaveAndQuit, "leaving.save", "save", "Saves, then continues.", &["s"], C::Leaving, 1),
     row(A::DiscardAndQuit, "leaving.discard", "discard", "Discards the edits and continues.", &["d"], C::Leaving, 2),
     row(A::Restore, "recovery.restore", "restore", "Restores the recovered texts.", &["r", "enter"], C::Recovery, 1),
-    row(A::DropKept, "recovery.drop", "discard", "Discards the recovered texts.", &["d"], C::Recovery, 2),
+    row(A::DropKept, "recovery.drop", "discard", "Discards the recovered texts, pressed twice.", &["d"], C::Recovery, 2),
     row(A::ConfirmPath, "save_path.confirm", "save", "Saves to the path.", &["enter"], C::SavePath, 1),
     row(A::ConfirmOverwrite, "overwrite.confirm", "overwrite", "Replaces the file.", &["o"], C::Overwrite, 2),
     row(A::TakeFile(ChangedFileAction::Merge), "overwrite.merge", "merge", "Merges the changes of the file into the edits and saves both.", &["m"], C::Overwrite, 1),

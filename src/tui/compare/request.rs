@@ -68,10 +68,7 @@ pub struct OtherModels {
 impl OtherModels {
     /// The name of the session.
     pub fn session(&self) -> String {
-        match &self.key {
-            SessionKey::File(path) => path.display().to_string(),
-            SessionKey::Example(id) => id.clone(),
-        }
+        self.key.name()
     }
 }
 

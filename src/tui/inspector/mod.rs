@@ -29,6 +29,16 @@ pub enum Subject {
     Named(String),
 }
 
+impl Subject {
+    /// The name of the session.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Saved(key) => key.name(),
+            Self::Named(name) => name.clone(),
+        }
+    }
+}
+
 /// The parts of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Tab {

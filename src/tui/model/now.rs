@@ -354,7 +354,7 @@ impl Model {
                     Writes::Reply => "pass it on",
                     Writes::Answer => "answer",
                 },
-                Some(popup) if popup.is_choice() => "take the keys",
+                Some(popup) if popup.is_choice() => "focus question",
                 Some(Popup::Answer { question, .. }) => match question.gate {
                     Some(gate) => gate.verb(),
                     None if question.address.is_question() => "send answer",

@@ -29,6 +29,16 @@ pub enum SaveWhat {
     Session,
 }
 
+impl SaveWhat {
+    /// Title of the question for the path.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Agent => "Save the agent",
+            Self::Session => "Save the session elsewhere",
+        }
+    }
+}
+
 /// Something on top of a screen.
 #[derive(Debug, Clone)]
 pub enum Popup {
@@ -146,11 +156,12 @@ impl Popup {
         matches!(self, Self::Answer { question, .. } if !question.options.is_empty())
     }
 
-    /// Returns whether it opens by itself, and letters in it do more than scroll.
+    /// Returns whether it opens by itself, and keys in it do more than scroll.
     pub fn opens_unrequested(&self) -> bool {
         let is_suggestion = matches!(self, Self::Fixes { fixes: Picks::Suggestion { .. }, .. });
         let is_question = matches!(self, Self::Recovery(_) | Self::Overwrite { .. } | Self::Differs(_));
-        is_suggestion || is_question || self.is_choice()
+        let is_held = matches!(self, Self::Answer { asker: Asker::Held(asks), .. } if asks.is_unrequested);
+        is_suggestion || is_question || is_held || self.is_choice()
     }
 
     /// Its context.

@@ -206,7 +206,11 @@ impl Player {
                 let selection = self.model.candidates.hunk_selection.as_mut().ok_or("nothing can be written")?;
                 selection.changes.path = super::search::FILE.into();
             }
-            Step::Held => self.apply_message(Msg::Traffic(super::traffic::held(self.now_ms))).await?,
+            Step::Held => {
+                self.apply_message(Msg::Traffic(super::traffic::held(self.now_ms))).await?;
+                // As if it had been there for a while.
+                self.model.asked_ms = 0;
+            }
             Step::Replayed => {
                 let viewer = self.model.sessions.viewer.as_ref().and_then(|viewer| viewer.key.clone());
                 let key = viewer.ok_or("no session is open")?;

@@ -110,7 +110,7 @@ impl Export {
                         Choice::new("not exported", "nothing is written if something looks like a secret"),
                         Choice::new("exported", "secrets are written into the file"),
                     ];
-                    // It is chosen anew in each dialog: what an earlier opening left is not taken over.
+                    // Never restored: each export asks again.
                     form.fields.push(Field::choice("secrets", "Handling of likely secrets.", options, 0));
                 }
                 // Who confirmed too early sees what is left out before it is written.

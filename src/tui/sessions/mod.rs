@@ -19,7 +19,6 @@ use super::candidates::CandidatesRequest;
 use super::form::Form;
 use super::message::Effect;
 use super::unconfirmed_texts::DialogId;
-use crate::workbench::SessionKey;
 
 /// Something that is done with the saved session in hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,13 +182,13 @@ impl Purpose {
     /// Returns the identity of a dialog of this purpose.
     pub fn dialog_id(&self, form: &Form) -> DialogId {
         let (subject, at) = match self {
-            Self::Fork(fork) => (subject(&fork.key), fork.wanted.clone()),
-            Self::Rerun(rerun) => (subject(&rerun.key), None),
-            Self::Message(message) => (subject(&message.key), None),
-            Self::Case(case) => (subject(&case.key), None),
-            Self::Export(export) => (subject(&export.key), None),
+            Self::Fork(fork) => (fork.key.name(), fork.wanted.clone()),
+            Self::Rerun(rerun) => (rerun.key.name(), None),
+            Self::Message(message) => (message.key.name(), None),
+            Self::Case(case) => (case.key.name(), None),
+            Self::Export(export) => (export.key.name(), None),
             Self::Marks(marks) => (marks.session.clone(), marks.at.clone()),
-            Self::OtherModels(dialog) => (subject(&dialog.key), Some(dialog.turn.clone())),
+            Self::OtherModels(dialog) => (dialog.key.name(), Some(dialog.turn.clone())),
             Self::Without(_)
             | Self::Agent
             | Self::NewAgent
@@ -213,13 +212,5 @@ impl Purpose {
             Self::Breakpoints => "setting …",
             Self::OtherModels(_) => "asking …",
         }
-    }
-}
-
-/// The session that a dialog is about.
-fn subject(key: &SessionKey) -> String {
-    match key {
-        SessionKey::File(path) => path.display().to_string(),
-        SessionKey::Example(id) => id.clone(),
     }
 }

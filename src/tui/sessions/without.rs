@@ -6,11 +6,11 @@ use super::{Dialog, Purpose};
 use crate::event::Address;
 use crate::tui::compare::{CompareRequest, MOST_SIDES, WithoutRequest};
 use crate::tui::form::{Choice, Field, Form};
-use crate::tui::inspector::{Inspector, Subject, Tab};
+use crate::tui::inspector::{Inspector, Tab};
 use crate::tui::message::Effect;
+use crate::workbench::RequestPlace;
 use crate::workbench::format::count;
 use crate::workbench::inspect::Part;
-use crate::workbench::{RequestPlace, SessionKey};
 
 /// A request without one of its parts.
 #[derive(Debug, Clone)]
@@ -33,10 +33,7 @@ struct Droppable {
 impl Without {
     /// The dialog about the open turn: the selected part is chosen, else the largest.
     pub fn open(inspector: &Inspector) -> Dialog {
-        let session = match &inspector.subject {
-            Subject::Saved(SessionKey::File(path)) => path.display().to_string(),
-            Subject::Saved(SessionKey::Example(id)) | Subject::Named(id) => id.clone(),
-        };
+        let session = inspector.subject.name();
         let sections: Vec<_> =
             inspector.parts(Tab::Request).iter().filter_map(|part| Some((part.place.clone()?, part))).collect();
         let selected = inspector.part().and_then(|part| part.place.as_ref());

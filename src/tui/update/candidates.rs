@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use ratatui::layout::Position;
 
-use super::unconfirmed_texts;
+use super::{response, unconfirmed_texts};
 use crate::tui::actions::Action;
 use crate::tui::candidates::{CandidatesRequest, CandidatesResponse, HunkSelection, Listing, Pane, Step, WriteRequest};
 use crate::tui::direction::Leap;
@@ -99,11 +99,10 @@ pub(super) fn respond(model: &mut Model, response: CandidatesResponse) -> Vec<Ef
     let now_ms = model.now_ms;
     match response {
         Response::Opened(dir, Ok(outline)) => {
-            model.popups.retain(|popup| {
-                !matches!(popup, Popup::Form(form, purpose @ Purpose::Candidates) if purpose.awaits_response(form))
-            });
+            response::confirm(model, opens_search);
             model.candidates.open(dir, outline, now_ms);
-            (model.screen, model.inspector) = (Screen::Candidates, None);
+            unconfirmed_texts::close_inspector(model);
+            model.screen = Screen::Candidates;
         }
         Response::Opened(dir, Err(error)) => refuse(model, &dir, error),
         Response::Refreshed(result) => {
@@ -147,18 +146,18 @@ pub(super) fn respond(model: &mut Model, response: CandidatesResponse) -> Vec<Ef
     Vec::new()
 }
 
-/// Returns whether a popup is the dialog that opens a search.
-fn is_dialog(popup: &Popup) -> bool {
-    matches!(popup, Popup::Form(_, Purpose::Candidates))
+/// Returns whether a dialog of this purpose opens a search.
+fn opens_search(purpose: &Purpose) -> bool {
+    matches!(purpose, Purpose::Candidates)
 }
 
-/// There is no search in a folder: asks for another one, with the reason.
+/// There is no search in a folder: asks for another one, with the reason. A dialog that was opened meanwhile stays as it is.
 fn refuse(model: &mut Model, dir: &std::path::Path, error: String) {
-    let open = model.popups.iter_mut().find(|popup| is_dialog(popup));
-    if let Some(Popup::Form(form, _)) = open {
-        form.fail(error);
+    if model.popups.iter().any(|popup| matches!(popup, Popup::Form(_, Purpose::Candidates))) {
+        response::refuse(model, opens_search, "not opened: ", error);
         return;
     }
+    model.unconfirmed_texts.refuse(opens_search);
     drop(unconfirmed_texts::show(model, Dialog::new(workbench::open_search(dir), Purpose::Candidates)));
     if let Some(Popup::Form(form, _)) = model.popups.last_mut() {
         form.fail(error);

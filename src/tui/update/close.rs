@@ -39,7 +39,10 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
                 reading::drop_useless(model);
                 Vec::new()
             }
-            Popup::SavePath { what: SaveWhat::Session, .. } => vec![Effect::SaveSession(Slot::Workbench, None)],
+            Popup::SavePath { what: SaveWhat::Session, .. } => {
+                unconfirmed_texts::close_path(model, &popup);
+                vec![Effect::SaveSession(Slot::Workbench, None)]
+            }
             Popup::SavePath { .. } | Popup::Overwrite { .. } | Popup::Leaving(_) => {
                 unconfirmed_texts::close_path(model, &popup);
                 model.workbench.saving = None;

@@ -77,10 +77,6 @@ pub(super) fn show_matrix(model: &mut Model) {
 
 /// Shows two to four sessions side by side.
 pub(super) fn open(model: &mut Model, keys: &[SessionKey]) -> Vec<Effect> {
-    let name = |key: &SessionKey| match key {
-        SessionKey::File(path) => path.display().to_string(),
-        SessionKey::Example(id) => id.clone(),
-    };
     let created_ms = |key: &SessionKey| {
         let all = model.sessions.all.as_deref().unwrap_or_default();
         all.iter().find(|session| session.key() == *key).map_or(i64::MAX, |session| session.created_ms)
@@ -88,7 +84,7 @@ pub(super) fn open(model: &mut Model, keys: &[SessionKey]) -> Vec<Effect> {
     // The older run is on the left, so that `+` is what the newer one has.
     let mut keys = keys.to_vec();
     keys.sort_by_key(created_ms);
-    sessions(model, keys.iter().map(name).collect())
+    sessions(model, keys.iter().map(SessionKey::name).collect())
 }
 
 /// Shows sessions side by side, by their names.
@@ -223,7 +219,7 @@ fn without(model: &mut Model, result: Result<StartedWithout, ErrorRecord>) -> Ve
         Ok(StartedWithout { turn, original, sessions }) => {
             if let Some(side) = model.compare.sides.first_mut() {
                 // The models of the dialog have been asked.
-                model.kept.forget(&OtherModelsDialog::id(&side.name, &turn));
+                model.unconfirmed_texts.forget(&OtherModelsDialog::id(&side.name, &turn));
                 let session = Some(side.name.clone());
                 side.run = original.map(|mut transcript| {
                     transcript.go_to(&turn);
@@ -251,7 +247,7 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
     let place = Slot::SIDES.iter().position(|side| *side == slot).unwrap_or_default();
     let mut effects = Vec::new();
     for update in updates {
-        let Some(run) = model.compare.sides.get_mut(place).and_then(|side| side.run.as_mut()) else { break };
+        let Some(run) = model.run_of(slot) else { break };
         match update {
             RunUpdate::Event(envelope) => run.transcript.apply(&envelope),
             RunUpdate::Question(_) => {

@@ -4,7 +4,7 @@ use crossterm::event::KeyEvent;
 use ratatui::layout::Position;
 
 use super::sessions::{ActionStart, begin};
-use super::unconfirmed_texts;
+use super::{response, unconfirmed_texts};
 use ptc_core::signature::underscored;
 use ptc_core::text::did_you_mean;
 
@@ -236,7 +236,7 @@ pub(super) fn submit(model: &mut Model) -> Vec<Effect> {
         Ok(Effect::Compare(CompareRequest::Others(request))) => {
             // They may be refused, when this dialog is gone.
             let (id, left) = (purpose.dialog_id(form), form.unconfirmed());
-            model.kept.keep(id, left);
+            model.unconfirmed_texts.keep(id, left);
             super::compare::show_next_to(model, request.session(), request.models.clone());
             vec![Effect::Compare(CompareRequest::Others(request))]
         }
@@ -350,13 +350,12 @@ pub(super) fn export_previewed(
 /// A fork, a re-run, a message or an accepted replay has started, or not. It replaces the workbench's run.
 pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRecord>) -> Vec<Effect> {
     // One that was opened meanwhile has nothing to do with it.
-    let awaits = |form: &Form, purpose: &Purpose| purpose.starts_run() && purpose.awaits_response(form);
-    let starting = |popup: &Popup| matches!(popup, Popup::Form(form, purpose) if awaits(form, purpose));
+    let starting = |popup: &Popup| response::awaits(popup, Purpose::starts_run);
     let at = model.popups.iter().rposition(starting);
     match result {
         Err(error) => {
             match at.map(|at| &mut model.popups[at]) {
-                Some(Popup::Form(form, _)) if form.discarded_attempt => unconfirmed_texts::close_where(model, awaits),
+                Some(Popup::Form(form, _)) if form.discarded_attempt => unconfirmed_texts::close_where(model, starting),
                 Some(Popup::Form(form, _)) => {
                     // A dialog has a field where a command has a flag.
                     form.fail(error.with_hint().replace(BY_FLAG, "name another one in the field `model`"));
@@ -403,19 +402,14 @@ pub(super) fn started(model: &mut Model, result: Result<Option<String>, ErrorRec
 
 /// An operation succeeded: the dialog closes and a message reports it. Or it failed, and the dialog shows why.
 fn done(model: &mut Model, is_it: fn(&Purpose) -> bool, result: Result<String, String>) {
-    let at = model.popups.iter().rposition(|popup| matches!(popup, Popup::Form(_, purpose) if is_it(purpose)));
-    match (result, at.map(|at| &mut model.popups[at])) {
-        (Ok(report), _) => {
-            // A dialog that was opened meanwhile has nothing to do with it.
-            model.popups.retain(
-                |popup| !matches!(popup, Popup::Form(form, purpose) if is_it(purpose) && purpose.awaits_response(form)),
-            );
+    match result {
+        Ok(report) => {
+            response::confirm(model, is_it);
             if !report.is_empty() {
                 model.show_toast(Tone::Good, report);
             }
         }
-        (Err(message), Some(Popup::Form(form, _))) => form.fail(message),
-        (Err(message), _) => model.show_toast(Tone::Bad, message),
+        Err(message) => response::refuse(model, is_it, "", message),
     }
 }
 
@@ -446,16 +440,13 @@ pub(super) fn case_made(
 }
 
 pub(super) fn exported(model: &mut Model, result: Result<ExportReport, ExportError>) -> Vec<Effect> {
-    if let Err(ExportError::Exists(_)) = result {
-        let found = model.popups.iter_mut().rev().find_map(|popup| match popup {
-            Popup::Form(form, Purpose::Export(export)) => Some((form, export)),
-            _ => None,
-        });
-        if let Some((form, export)) = found {
-            let path = form.written("file").to_owned();
-            form.fail(format!("{} exists: export again to replace it", path.trim()));
-            export.taken = Some(path);
-        }
+    let is_export = |purpose: &Purpose| matches!(purpose, Purpose::Export(_));
+    if let Err(ExportError::Exists(_)) = result
+        && let Some((form, Purpose::Export(export))) = response::awaiting(model, is_export)
+    {
+        let path = form.written("file").to_owned();
+        form.fail(format!("{} exists: export again to replace it", path.trim()));
+        export.taken = Some(path);
         return Vec::new();
     }
     let report = |report: ExportReport| {
@@ -463,6 +454,6 @@ pub(super) fn exported(model: &mut Model, result: Result<ExportReport, ExportErr
         format!("exported {}, {}, {removed} omitted", report.path.display(), size(report.bytes))
     };
     let result = result.map(report).map_err(|error| error.to_string());
-    done(model, |purpose| matches!(purpose, Purpose::Export(_)), result);
+    done(model, is_export, result);
     Vec::new()
 }

@@ -12,7 +12,7 @@ use crate::tui::model::{Editor, Model, Pane, Popup, Screen, Tone, place_name};
 use crate::tui::sessions::{Dialog, Purpose, workbench};
 use crate::workbench::format::size;
 
-use super::unconfirmed_texts;
+use super::{response, unconfirmed_texts};
 
 /// Columns of a text that is not wrapped.
 const ONE_LINE: usize = usize::MAX >> 1;
@@ -189,19 +189,16 @@ pub(super) fn ask_file(model: &mut Model) -> Vec<Effect> {
 
 /// The file was read, or not: its text replaces the selection.
 pub(super) fn file_read(model: &mut Model, result: Result<String, ErrorRecord>) -> Vec<Effect> {
-    let is_dialog = |popup: &Popup| matches!(popup, Popup::Form(_, Purpose::InsertFile));
-    match (result, model.popups.iter_mut().rfind(|popup| is_dialog(popup))) {
-        (Ok(text), _) => {
-            model.popups.retain(|popup| {
-                !matches!(popup, Popup::Form(form, purpose @ Purpose::InsertFile) if purpose.awaits_response(form))
-            });
+    let inserts_file = |purpose: &Purpose| matches!(purpose, Purpose::InsertFile);
+    match result {
+        Ok(text) => {
+            response::confirm(model, inserts_file);
             if let Pane::Editor(place) = model.workbench.focus {
                 model.workbench.edited_mut(place).draft.paste(&text);
                 model.show_toast(Tone::Good, format!("inserted {}", size(text.len() as u64)));
             }
         }
-        (Err(error), Some(Popup::Form(form, _))) => form.fail(error.message),
-        (Err(error), _) => model.show_toast(Tone::Bad, format!("not inserted: {}", error.message)),
+        Err(error) => response::refuse(model, inserts_file, "not inserted: ", error.message),
     }
     Vec::new()
 }

@@ -40,6 +40,10 @@ pub(super) fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         // Keys on their way are no answer, nor is the one after them: the time begins again.
         model.asked_ms = model.now_ms;
         model.begun = None;
+        model.workbench.discard_announced &= model.keymap.action(key, &model.contexts()) == Some(Action::DropKept);
+        if model.workbench.discard_announced {
+            save::announce_discard(model);
+        }
         return Vec::new();
     }
     if dialog::hold(model, key) {

@@ -18,6 +18,7 @@ mod play;
 mod popups;
 mod question;
 mod reading;
+mod response;
 mod run;
 mod runs;
 mod save;
@@ -147,7 +148,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 /// The texts of the draft have changed: they are kept after a while, and checked.
 fn texts_changed(model: &mut Model, by_hand: bool) -> Effect {
     if by_hand && let Some(run) = &mut model.workbench.run {
-        run.typed_beside = true;
+        run.typed_since_start = true;
     }
     model.workbench.keep_at_ms = Some(model.now_ms + KEEP_AFTER_MS);
     Effect::Check(model.workbench.version(), model.workbench.texts())

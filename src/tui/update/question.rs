@@ -1,6 +1,7 @@
 //! Questions of a run to the user: where they open, what keys mean in them, how they are answered and end.
 //!
-//! In: questions, keys. Out: changes of the popups, answers. It must never take a key that is meant for a text as an answer.
+//! In: questions, keys. Out: changes of the popups, answers. It must never take a key on its way as an answer: a question that opens by
+//! itself takes none until a pause without keys, and over a text no letter grants what lasts.
 
 use super::unconfirmed_texts;
 use crate::event::{Address, Decision};
@@ -103,18 +104,21 @@ pub(super) fn ask_by_itself(model: &mut Model, question: Question) {
     model.asked_ms = model.now_ms;
 }
 
-/// Returns whether the next key is probably meant for something else than a question: a dialog or a search takes text, an editor was
+/// Returns whether the next key is probably meant for something else than a question: a dialog is open, a search takes text, an editor was
 /// typed into since the run began, or the next press stops the run.
 fn is_user_busy(model: &Model) -> bool {
+    let in_dialog = matches!(model.popups.last(), Some(Popup::Form(..)));
     let takes_text = model.active_draft().is_some();
     let in_editor = model.popups.is_empty() && model.inspector.is_none();
-    let typed = model.workbench.run.as_ref().is_some_and(|run| run.typed_beside);
-    model.workbench.stop_announced || takes_text && (!in_editor || typed)
+    let typed = model.workbench.run.as_ref().is_some_and(|run| run.typed_since_start);
+    in_dialog || model.workbench.stop_announced || takes_text && (!in_editor || typed)
 }
 
 fn announce_question(model: &mut Model) {
-    let key = model.keymap.first_name(Action::Run);
-    model.show_toast(Tone::Info, format!("the run asks: {key} opens the question"));
+    let key = |action| model.keymap.first_name(action);
+    let close =
+        if model.popups.is_empty() { String::new() } else { format!("close this ({}), then ", key(Action::Close)) };
+    model.show_toast(Tone::Info, format!("the run asks: {close}{} opens the question", key(Action::Run)));
 }
 
 /// Closes a question that has just opened by itself over a text: the keys that are on their way are for that text.
@@ -125,7 +129,7 @@ pub(super) fn yield_to_text(model: &mut Model) {
     if let Some(Popup::Answer { editor, .. }) = model.popups.pop_if(|popup| popup.is_of_run()) {
         model.workbench.run.iter_mut().for_each(|run| {
             run.begun_reply = Some(editor.clone());
-            run.typed_beside = true;
+            run.typed_since_start = true;
         });
         announce_question(model);
     }
@@ -184,7 +188,7 @@ pub(super) fn send_answer(model: &mut Model) -> Vec<Effect> {
         return super::traffic::send(model, asks, text);
     }
     if model.is_choice_over_text() {
-        return take_keys(model);
+        return take_focus(model);
     }
     if editor.draft.text().trim().is_empty() {
         model.show_toast(Tone::Bad, "an empty reply is not sent: write one, or press Esc to postpone the question");
@@ -194,11 +198,11 @@ pub(super) fn send_answer(model: &mut Model) -> Vec<Effect> {
     answer_with(model, &text)
 }
 
-/// Gives the keys to the question that opened by itself over a text: from now on its letters grant what lasts, too.
-fn take_keys(model: &mut Model) -> Vec<Effect> {
+/// Gives the focus to the question that opened by itself over a text: from now on its letters grant what lasts, too.
+fn take_focus(model: &mut Model) -> Vec<Effect> {
     unconfirmed_texts::close_inspector(model);
     model.workbench.focus = Pane::Run;
-    model.show_toast(Tone::Info, "the question has the keys");
+    model.show_toast(Tone::Info, "the question has the focus");
     Vec::new()
 }
 

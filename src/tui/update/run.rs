@@ -16,7 +16,7 @@ use crate::tui::actions::Action;
 use crate::tui::draft::Reach;
 use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{
-    Differs, LastEvent, Model, Pane, Phase, Popup, RunView, SaveWhat, Screen, SessionFile, Tone, place_name,
+    Differs, LastEvent, Model, Pane, Phase, Popup, RunView, Screen, SessionFile, Tone, place_name,
 };
 use crate::workbench::{RunEnding, RunUpdate};
 
@@ -25,7 +25,7 @@ pub(super) fn run_or_stop(model: &mut Model) -> Vec<Effect> {
     model.screen = Screen::Workbench;
     if let Some(question) = model.workbench.run.as_ref().and_then(|run| run.question.clone()) {
         model.workbench.focus = Pane::Run;
-        model.workbench.run.iter_mut().for_each(|run| run.typed_beside = false);
+        model.workbench.run.iter_mut().for_each(|run| run.typed_since_start = false);
         ask(model, question);
         return Vec::new();
     }
@@ -154,13 +154,7 @@ pub(super) fn intercept(model: &mut Model, gate: Gate) -> Vec<Effect> {
 pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) -> Vec<Effect> {
     let (mut effects, mut learns) = (Vec::new(), false);
     for update in updates {
-        let view = match slot {
-            Slot::Workbench => model.workbench.run.as_mut(),
-            Slot::Viewer => model.sessions.viewer.as_mut(),
-            // Those of the compare screen go there.
-            Slot::Left | Slot::Right | Slot::Third | Slot::Fourth => None,
-        };
-        let Some(view) = view else { return effects };
+        let Some(view) = model.run_of(slot) else { return effects };
         match update {
             RunUpdate::Event(envelope) => {
                 view.note_end(&envelope);
@@ -180,7 +174,7 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 let answered = view.question.as_ref().is_some_and(|question| {
                     question.address.is_within(&envelope.address) && ends_question(&envelope.event)
                 });
-                if answered {
+                if answered && slot == Slot::Workbench {
                     end_question(model);
                 }
             }
@@ -205,7 +199,7 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 }
             }
             RunUpdate::Unwritten { reason, suggested } => {
-                view.file = SessionFile::Behind;
+                view.file = SessionFile::Unwritten;
                 save::ask_folder(model, reason, &suggested);
             }
             RunUpdate::Ended(ended) => {
@@ -221,7 +215,7 @@ pub(super) fn updates(model: &mut Model, slot: Slot, updates: Vec<RunUpdate>) ->
                 // The end of a replay is not that of the workbench's run.
                 if slot == Slot::Workbench {
                     end_question(model);
-                    model.popups.retain(|popup| !matches!(popup, Popup::SavePath { what: SaveWhat::Session, .. }));
+                    save::close_folder_question(model);
                 }
                 report_end(model, slot, &ended);
                 effects.push(Effect::List);

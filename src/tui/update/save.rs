@@ -73,7 +73,7 @@ fn path_field(model: &mut Model) -> Field {
         Some(file) => file.path.display().to_string(),
         None => format!("{}.toml", if name.is_empty() { "agent" } else { name }),
     };
-    unconfirmed_texts::path_field(model, &suggested)
+    unconfirmed_texts::path_field(model, SaveWhat::Agent, &suggested)
 }
 
 /// Opens the question for the path, once; `error` is the problem of the last answer.
@@ -82,10 +82,20 @@ fn open_path(model: &mut Model, field: Field, error: Option<String>) {
     model.popups.push(Popup::SavePath { what: SaveWhat::Agent, field: Box::new(field), error });
 }
 
-/// Asks for the folder of a session that is only in memory.
+/// Asks for the folder of a session that is only in memory; with the one that was typed last, which was not writable.
 pub(super) fn ask_folder(model: &mut Model, reason: String, suggested: &Path) {
-    let field = Box::new(Field::line("path", "", suggested.display().to_string()));
+    let suggested = suggested.display().to_string();
+    let field = Box::new(unconfirmed_texts::path_field(model, SaveWhat::Session, &suggested));
     model.popups.push(Popup::SavePath { what: SaveWhat::Session, field, error: Some(reason) });
+}
+
+/// Closes the question for the folder of a session whose run has ended.
+pub(super) fn close_folder_question(model: &mut Model) {
+    let is_it = |popup: &mut Popup| matches!(popup, Popup::SavePath { what: SaveWhat::Session, .. });
+    let closed: Vec<Popup> = model.popups.extract_if(.., is_it).collect();
+    for popup in &closed {
+        unconfirmed_texts::close_path(model, popup);
+    }
 }
 
 pub(super) fn confirm_path(model: &mut Model) -> Vec<Effect> {
@@ -97,6 +107,7 @@ pub(super) fn confirm_path(model: &mut Model) -> Vec<Effect> {
     }
     model.popups.pop();
     if what == SaveWhat::Session {
+        unconfirmed_texts::keep_path(model, what, &path);
         return vec![Effect::SaveSession(Slot::Workbench, Some(path.into()))];
     }
     write(model, path, Overwrite::Unchanged)
@@ -256,11 +267,13 @@ pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
 /// their file is opened.
 pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect> {
     let mut usable: Vec<Recovery> = found.into_iter().filter_map(restored).collect();
-    if let Some(Recovery { reply: Some(reply), id, is_saved, .. }) = usable.first() {
-        model.workbench.kept_reply = Some(reply.clone());
-        if *is_saved {
-            let own = Recovery { reply: Some(reply.clone()), ..model.workbench.recovery(model.now_ms) };
-            return vec![Effect::TakeOver(Box::new(own), id.clone())];
+    let mut effects = Vec::new();
+    if let Some(at) = usable.iter().position(|recovery| recovery.reply.is_some()) {
+        model.workbench.kept_reply.clone_from(&usable[at].reply);
+        if usable[at].is_saved {
+            let Recovery { id, reply, .. } = usable.remove(at);
+            let own = Recovery { reply, ..model.workbench.recovery(model.now_ms) };
+            effects.push(Effect::TakeOver(Box::new(own), id));
         }
     }
     // One that was kept for its reply alone has no texts.
@@ -270,7 +283,7 @@ pub(super) fn recoveries(model: &mut Model, found: Vec<Recovery>) -> Vec<Effect>
     if model.workbench.pipeline.is_none() && !offer_drafts(model) {
         report_other_drafts(model);
     }
-    Vec::new()
+    effects
 }
 
 /// The kept texts with their undo; `None` where a text cannot be read.
@@ -330,12 +343,10 @@ pub(super) fn restore(model: &mut Model) -> Vec<Effect> {
     vec![Effect::TakeOver(Box::new(model.workbench.recovery(model.now_ms)), recovery.id)]
 }
 
-/// Throws the kept texts away, when the key is pressed again.
+/// Throws the kept texts away, when the key is pressed again after a pause: two letters of a word that is typed are no answer.
 pub(super) fn discard_recovery(model: &mut Model) -> Vec<Effect> {
-    if !std::mem::replace(&mut model.workbench.discard_announced, true) {
-        let key = |action| model.keymap.first_name(action);
-        let text = format!("{} again discards them for good, {} keeps them", key(Action::DropKept), key(Action::Close));
-        model.show_toast(Tone::Info, text);
+    if !model.workbench.discard_announced {
+        announce_discard(model);
         return Vec::new();
     }
     match model.popups.pop() {
@@ -345,4 +356,13 @@ pub(super) fn discard_recovery(model: &mut Model) -> Vec<Effect> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Announces that the kept texts are thrown away by the same key, pressed after a pause.
+pub(super) fn announce_discard(model: &mut Model) {
+    let key = |action| model.keymap.first_name(action);
+    let text = format!("{} again discards them for good, {} keeps them", key(Action::DropKept), key(Action::Close));
+    model.show_toast(Tone::Info, text);
+    model.workbench.discard_announced = true;
+    model.asked_ms = model.now_ms;
 }

@@ -1,5 +1,6 @@
 //! A prompt of an MCP server for the prompt editor: consent for the servers, the dialog, the text that is inserted.
 
+use super::response;
 use crate::agent::Place;
 use crate::event::{Address, Decision};
 use crate::port::Question;
@@ -58,27 +59,24 @@ pub(super) fn decided(model: &mut Model, definition: String, decision: Decision)
 
 /// The question about a server was closed: nothing is inserted.
 pub(super) fn put_aside(model: &mut Model) {
-    super::unconfirmed_texts::close_where(model, |_, purpose| matches!(purpose, Purpose::Prompts(_)));
+    super::unconfirmed_texts::close_where(model, |popup| matches!(popup, Popup::Form(_, Purpose::Prompts(_))));
     model.show_toast(Tone::Info, "nothing was inserted: the server was not started");
 }
 
 /// A prompt was filled in, or not: its text goes to the cursor of the prompt editor.
 pub(super) fn filled(model: &mut Model, result: Result<String, String>) -> Vec<Effect> {
-    let awaits =
-        |form: &Form, purpose: &Purpose| matches!(purpose, Purpose::Prompts(_)) && purpose.awaits_response(form);
-    let is_awaited =
-        model.popups.iter().any(|popup| matches!(popup, Popup::Form(form, purpose) if awaits(form, purpose)));
-    match (result, dialog(model)) {
-        (Ok(text), Some(_)) if is_awaited => {
-            model.popups.retain(|popup| !matches!(popup, Popup::Form(form, purpose) if awaits(form, purpose)));
+    let inserts_prompt = |purpose: &Purpose| matches!(purpose, Purpose::Prompts(_));
+    match result {
+        // The dialog was closed before, or is another one: nothing is inserted.
+        _ if response::awaiting(model, inserts_prompt).is_none() => model.unconfirmed_texts.refuse(inserts_prompt),
+        Ok(text) => {
+            response::confirm(model, inserts_prompt);
             model.screen = Screen::Workbench;
             model.workbench.focus = Pane::Editor(Place::Prompt);
             model.workbench.edited_mut(Place::Prompt).draft.paste(&text);
             model.show_toast(Tone::Good, format!("inserted {} at the cursor of the prompt", size(text.len() as u64)));
         }
-        (Err(message), Some((form, _))) => form.fail(message),
-        // The dialog was closed before, or is another one.
-        _ => {}
+        Err(message) => response::refuse(model, inserts_prompt, "", message),
     }
     Vec::new()
 }

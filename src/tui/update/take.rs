@@ -13,7 +13,7 @@ use crate::tui::model::{LeaveAction, Model, PLACES, Pane, Popup, Screen, Tone, f
 use crate::tui::sessions::{Dialog, Purpose, workbench};
 use crate::workbench::{AgentFile, OpenAgent};
 
-use super::unconfirmed_texts;
+use super::{response, unconfirmed_texts};
 
 /// The dialog that asks which one.
 pub(super) fn open_dialog() -> Dialog {
@@ -26,16 +26,14 @@ pub(super) fn new_agent_dialog() -> Dialog {
     Dialog::new(workbench::new_agent(about), Purpose::NewAgent)
 }
 
-/// Returns whether a popup is a dialog that opens an agent.
-fn is_dialog(popup: &Popup) -> bool {
-    matches!(popup, Popup::Form(_, Purpose::Agent | Purpose::NewAgent))
+/// Returns whether a dialog of this purpose opens an agent.
+fn opens_agent(purpose: &Purpose) -> bool {
+    matches!(purpose, Purpose::Agent | Purpose::NewAgent)
 }
 
 /// Closes the dialog that named the agent; its texts are kept until the agent is in the editors.
 fn close_dialog(model: &mut Model) {
-    unconfirmed_texts::close_where(model, |form, purpose| {
-        matches!(purpose, Purpose::Agent | Purpose::NewAgent) && purpose.awaits_response(form)
-    });
+    unconfirmed_texts::close_where(model, |popup| response::awaits(popup, opens_agent));
 }
 
 /// Reads the agent of the session in hand.
@@ -51,10 +49,7 @@ pub(super) fn opened(
     result: Result<Box<OpenAgent>, ErrorRecord>,
 ) -> Vec<Effect> {
     match result {
-        Err(error) => match model.popups.iter_mut().find(|popup| is_dialog(popup)) {
-            Some(Popup::Form(form, _)) => form.fail(error.message),
-            _ => model.show_toast(Tone::Bad, format!("not opened: {}", error.message)),
-        },
+        Err(error) => response::refuse(model, opens_agent, "not opened: ", error.message),
         Ok(agent) => {
             close_dialog(model);
             if model.workbench.unsaved() {
@@ -145,7 +140,7 @@ pub(super) fn merge_written(model: &mut Model, report: String, agent: Option<Ope
     let names = names.join(", ");
     model.show_toast(
         Tone::Bad,
-        format!("{report}; the same lines have unsaved edits ({names}): saving asks which to keep"),
+        format!("{report}; the same text has unsaved edits ({names}): saving asks which to keep"),
     );
 }
 

@@ -18,6 +18,7 @@ use crate::tui::message::Effect;
 use crate::tui::model::{Asker, Editor, Model, Popup, Screen, Tone};
 use crate::tui::traffic::{
     HeldQuestion, ProxyPhase, Step, TrafficRequest, TrafficResponse, TrafficRow, UnfinishedTexts, Writes, show_event,
+    typed,
 };
 use crate::tui::transcript::{Scroll, Transcript};
 use crate::workbench::SessionKey;
@@ -189,7 +190,7 @@ pub(super) fn follow_selected(model: &mut Model) -> Vec<Effect> {
 /// Opens the selected conversation, or the question about what waits.
 fn open(model: &mut Model) -> Vec<Effect> {
     if let Some(held) = model.traffic.selected_held().cloned() {
-        ask(model, &held);
+        ask(model, &held, false);
         return Vec::new();
     }
     if let Some(view) = model.traffic.view.take() {
@@ -238,14 +239,14 @@ fn show_next(model: &mut Model) {
         // Its keys are more than what was reported before.
         model.toast = None;
         model.asked_ms = model.now_ms;
-        ask(model, &held);
+        ask(model, &held, true);
     }
 }
 
 /// Opens the question about an exchange that waits, with the text that was written last.
-fn ask(model: &mut Model, held: &HeldExchange) {
+fn ask(model: &mut Model, held: &HeldExchange, is_unrequested: bool) {
     let is_answered = model.traffic.aside.get(&held.id).is_some_and(UnfinishedTexts::is_answered);
-    let own = HeldQuestion::of(held);
+    let own = HeldQuestion { is_unrequested, ..HeldQuestion::of(held) };
     push(model, held, HeldQuestion { writes: if is_answered { Writes::Answer } else { own.writes }, ..own });
 }
 
@@ -349,20 +350,27 @@ pub(super) fn put_aside(model: &mut Model, asks: HeldQuestion, editor: Box<Edito
     model.show_toast(Tone::Info, format!("still held: {key} on its line opens it again"));
 }
 
-/// Closes questions about exchanges whose clients have left.
+/// Closes questions about exchanges whose clients have left. What was typed for them can be pasted.
 fn drop_closed(model: &mut Model) {
     let held = &model.traffic.held;
-    model.traffic.aside.retain(|id, _| held.iter().any(|held| held.id == *id));
     let is_held = |id: u64| held.iter().any(|held| held.id == id);
     let closes =
         |popup: &mut Popup| matches!(popup, Popup::Answer { asker: Asker::Held(asks), .. } if !is_held(asks.id));
     let closed: Vec<Popup> = model.popups.extract_if(.., closes).collect();
-    let Some(Popup::Answer { editor, .. }) = closed.into_iter().next() else { return };
-    model.show_toast(Tone::Info, "the client has disconnected; its held request or reply was dropped");
-    show_next(model);
-    if editor.draft.version() > 0 && !editor.draft.text().trim().is_empty() {
+    let postponed: Vec<UnfinishedTexts> =
+        model.traffic.aside.extract_if(|id, _| !is_held(*id)).map(|(_, texts)| texts).collect();
+    let open = closed.iter().filter_map(|popup| match popup {
+        Popup::Answer { editor, .. } => typed(editor),
+        _ => None,
+    });
+    let texts: Vec<&str> = open.chain(postponed.iter().flat_map(UnfinishedTexts::typed)).collect();
+    if !closed.is_empty() {
+        model.show_toast(Tone::Info, "the client has disconnected; its held request or reply was dropped");
+        show_next(model);
+    }
+    if !texts.is_empty() {
         let why = "the client has disconnected and its request or reply was dropped";
-        super::unconfirmed_texts::hand_over(model, why, editor.draft.text().to_owned());
+        super::unconfirmed_texts::hand_over(model, why, texts.join("\n\n"));
     }
 }
 

@@ -5,13 +5,12 @@
 
 use super::{Effect, Model, Popup};
 use crate::tui::actions::Action;
-use crate::tui::archive::{AgentSource, ArchiveRequest};
+use crate::tui::archive::AgentSource;
 use crate::tui::form::{Field, Form};
-use crate::tui::inspector::{Inspector, Subject};
+use crate::tui::inspector::Inspector;
 use crate::tui::model::{SaveWhat, Tone};
 use crate::tui::sessions::{Dialog, Purpose};
 use crate::tui::unconfirmed_texts::{DialogId, FieldTexts};
-use crate::workbench::SessionKey;
 
 /// Key of the path in the question where to save.
 const PATH: &str = "path";
@@ -20,10 +19,9 @@ const INPUT: &str = "input";
 
 /// Shows a dialog, with the texts that its last opening left.
 pub(super) fn show(model: &mut Model, dialog: Dialog) -> Vec<Effect> {
-    let left = model.kept.take(&dialog.id());
-    let Dialog { mut form, mut purpose, requests } = dialog;
+    let left = model.unconfirmed_texts.take(&dialog.id());
+    let Dialog { mut form, mut purpose, mut requests } = dialog;
     form.undo_key = model.keymap.first_name(Action::Undo);
-    let mut requests: Vec<ArchiveRequest> = requests;
     if !left.is_empty() {
         form.restore(left);
         // A dialog without its data brings its fields into line when it has it.
@@ -39,14 +37,13 @@ pub(super) fn show(model: &mut Model, dialog: Dialog) -> Vec<Effect> {
 pub(super) fn keep(model: &mut Model, form: &Form, purpose: &Purpose) -> bool {
     let left = form.unconfirmed();
     let is_typed = !left.is_empty();
-    model.kept.keep(purpose.dialog_id(form), left);
+    model.unconfirmed_texts.keep(purpose.dialog_id(form), left);
     is_typed
 }
 
 /// Closes the dialogs for which this holds; their texts are kept.
-pub(super) fn close_where(model: &mut Model, closes: impl Fn(&Form, &Purpose) -> bool) {
-    let is_closed = |popup: &Popup| matches!(popup, Popup::Form(form, purpose) if closes(form, purpose));
-    let (closed, open): (Vec<Popup>, Vec<Popup>) = std::mem::take(&mut model.popups).into_iter().partition(is_closed);
+pub(super) fn close_where(model: &mut Model, closes: impl Fn(&Popup) -> bool) {
+    let (closed, open): (Vec<Popup>, Vec<Popup>) = std::mem::take(&mut model.popups).into_iter().partition(closes);
     model.popups = open;
     for popup in &closed {
         if let Popup::Form(form, purpose) = popup {
@@ -55,11 +52,13 @@ pub(super) fn close_where(model: &mut Model, closes: impl Fn(&Form, &Purpose) ->
     }
 }
 
-/// Closes the dialog on top by hand: reports that its texts are kept.
+/// Closes the dialog on top by hand: reports that its texts are kept. Those of a request that is being executed are kept until its response.
 pub(super) fn close_top(model: &mut Model) {
-    if let Some(Popup::Form(form, purpose)) = model.popups.pop()
-        && keep(model, &form, &purpose)
-    {
+    let Some(Popup::Form(form, purpose)) = model.popups.pop() else { return };
+    if purpose.awaits_response(&form) {
+        let (id, texts) = (purpose.dialog_id(&form), form.unconfirmed());
+        model.unconfirmed_texts.keep_until_response(id, texts, purpose);
+    } else if keep(model, &form, &purpose) {
         model.show_toast(Tone::Info, "not confirmed: the text is kept for the next time this dialog is opened");
     }
 }
@@ -71,38 +70,36 @@ pub(super) fn forget_source(model: &mut Model, source: &AgentSource) {
         AgentSource::New(_) => super::take::new_agent_dialog(),
         _ => return,
     };
-    model.kept.forget(&dialog.id());
+    model.unconfirmed_texts.forget(&dialog.id());
 }
 
-/// The question where the agent is saved.
-fn save_dialog(model: &Model) -> DialogId {
-    let file = model.workbench.file.as_ref().map(|file| file.path.display().to_string());
-    DialogId { title: "Save the agent".to_owned(), subject: file.unwrap_or_default(), at: None }
+/// The question for the path of what is saved.
+fn save_dialog(model: &Model, what: SaveWhat) -> DialogId {
+    let file = model.workbench.file.as_ref().filter(|_| what == SaveWhat::Agent);
+    let subject = file.map(|file| file.path.display().to_string()).unwrap_or_default();
+    DialogId { title: what.title().to_owned(), subject, at: None }
 }
 
 /// The field of the path to save to, with the path that was typed last.
-pub(super) fn path_field(model: &mut Model, suggested: &str) -> Field {
+pub(super) fn path_field(model: &mut Model, what: SaveWhat, suggested: &str) -> Field {
     let mut field = Field::line("path", "", suggested).keyed(PATH);
-    let dialog = save_dialog(model);
-    if let Some(path) = model.kept.take(&dialog).take_text(PATH) {
+    let dialog = save_dialog(model, what);
+    if let Some(path) = model.unconfirmed_texts.take(&dialog).take_text(PATH) {
         field.restore_text(&path);
     }
     field
 }
 
-/// Keeps the path to save to, which was typed and has no file.
-pub(super) fn keep_path(model: &mut Model, path: &str) {
-    let dialog = save_dialog(model);
-    model.kept.keep(dialog, FieldTexts::of(PATH, path));
+/// Keeps a path that was typed for what is saved.
+pub(super) fn keep_path(model: &mut Model, what: SaveWhat, path: &str) {
+    let texts = if path.trim().is_empty() { FieldTexts::default() } else { FieldTexts::of(PATH, path) };
+    let dialog = save_dialog(model, what);
+    model.unconfirmed_texts.keep(dialog, texts);
 }
 
 /// Identity of the REPL of a turn.
 fn repl(inspector: &Inspector) -> DialogId {
-    let subject = match &inspector.subject {
-        Subject::Saved(SessionKey::File(path)) => path.display().to_string(),
-        Subject::Saved(SessionKey::Example(id)) | Subject::Named(id) => id.clone(),
-    };
-    DialogId { title: "REPL".to_owned(), subject, at: Some(inspector.turn.clone()) }
+    DialogId { title: "REPL".to_owned(), subject: inspector.subject.name(), at: Some(inspector.turn.clone()) }
 }
 
 /// Keeps the input of the REPL of the open turn, which is left.
@@ -110,13 +107,13 @@ pub(super) fn keep_input(model: &mut Model) {
     let Some(open) = &model.inspector else { return };
     let text = open.repl.input.text();
     let left = if text.trim().is_empty() { FieldTexts::default() } else { FieldTexts::of(INPUT, text) };
-    model.kept.keep(repl(open), left);
+    model.unconfirmed_texts.keep(repl(open), left);
 }
 
 /// Puts the kept input of the open turn into its REPL.
 pub(super) fn restore_input(model: &mut Model) {
     let Some(open) = &mut model.inspector else { return };
-    if let Some(text) = model.kept.take(&repl(open)).take_text(INPUT) {
+    if let Some(text) = model.unconfirmed_texts.take(&repl(open)).take_text(INPUT) {
         open.repl.input.paste(&text);
     }
 }
@@ -134,14 +131,17 @@ pub(super) fn hand_over(model: &mut Model, why: &str, text: String) {
     model.show_toast(Tone::Info, format!("{why}: {paste} in a text inserts what you wrote"));
 }
 
-/// Closes the question where the agent is saved, or whether its path is overwritten.
+/// Closes the question for a path, or whether the path is overwritten: a path that was typed is kept.
 pub(super) fn close_path(model: &mut Model, popup: &Popup) {
-    let typed = match popup {
-        Popup::SavePath { what: SaveWhat::Agent, field, .. } => field.typed().map(str::to_owned),
-        Popup::Overwrite { path } if !model.overwrites_own_file(std::slice::from_ref(popup)) => Some(path.clone()),
-        _ => None,
-    };
-    if let Some(path) = typed.filter(|path| !path.trim().is_empty()) {
-        keep_path(model, &path);
+    match popup {
+        Popup::SavePath { what, field, .. } => {
+            if let Some(path) = field.typed() {
+                keep_path(model, *what, path);
+            }
+        }
+        Popup::Overwrite { path } if !model.overwrites_own_file(std::slice::from_ref(popup)) => {
+            keep_path(model, SaveWhat::Agent, path);
+        }
+        _ => {}
     }
 }

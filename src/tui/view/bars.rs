@@ -176,11 +176,15 @@ pub(super) fn suggesting(model: &Model, area: Rect, buffer: &mut Buffer) {
     let whole = format!("  ● {} is asked for a fix of {} · {stops}", asked.model, asked.turn);
     let columns = usize::from(area.width);
     let text = if width(&whole) <= columns { whole } else { format!("  ● asking for a fix · {stops}") };
-    let text = truncate(&text, columns).into_owned();
-    let wide = u16::try_from(width(&text)).unwrap_or(area.width).min(area.width);
+    draw_at_end(model, &truncate(&text, columns), area, buffer);
+}
+
+/// Draws a text over the end of a line.
+fn draw_at_end(model: &Model, text: &str, area: Rect, buffer: &mut Buffer) {
+    let wide = u16::try_from(width(text)).unwrap_or(area.width).min(area.width);
     let place = Rect { x: area.right() - wide, width: wide, ..area };
     clear(place, buffer);
-    Row::new([Piece::new(Role::Accent, &text)]).draw(place, buffer, model.theme);
+    Row::new([Piece::new(Role::Accent, text)]).draw(place, buffer, model.theme);
 }
 
 /// The notice that tool calls were denied where no user is asked; `None` without any.
@@ -199,10 +203,7 @@ pub(super) fn held(model: &Model, area: Rect, buffer: &mut Buffer) {
         return;
     }
     let text = format!("  ‖ {count} held · {} ", model.keymap.first_name(Action::Traffic));
-    let wide = u16::try_from(width(&text)).unwrap_or(area.width).min(area.width);
-    let place = Rect { x: area.right() - wide, width: wide, ..area };
-    clear(place, buffer);
-    Row::new([Piece::new(Role::Accent, &text)]).draw(place, buffer, model.theme);
+    draw_at_end(model, &text, area, buffer);
 }
 
 /// Nothing has run yet; unfinished runs of earlier starts are listed.
@@ -461,6 +462,9 @@ const WIDEST: usize = 46;
 pub(super) fn draw_chords(model: &Model, screen: Rect, buffer: &mut Buffer) {
     let Some((first, _)) = model.begun.filter(|(_, since)| model.now_ms >= since + CHORD_MS) else { return };
     let rows = model.keymap.following(first, &model.contexts());
+    if rows.is_empty() {
+        return;
+    }
     let wide = rows.iter().map(|(key, row)| width(key) + width(model.title(row)) + 3).max().unwrap_or(0).min(WIDEST);
     let columns = u16::try_from(wide + 4).unwrap_or(u16::MAX).max(20).min(screen.width);
     let height = u16::try_from(rows.len() + 2).unwrap_or(u16::MAX).min(screen.height.saturating_sub(1));

@@ -28,7 +28,7 @@ pub(super) fn used(model: &Model, run: &RunView, columns: usize) -> String {
         None => format!("turns {}", count(facts.turn.into())),
     };
     let (verb, session) = match &run.session {
-        Some(_) if run.file == SessionFile::Behind => ("session NOT saved", "session NOT saved".to_owned()),
+        Some(_) if run.file == SessionFile::Unwritten => ("session NOT saved", "session NOT saved".to_owned()),
         Some(session) if run.phase == Phase::Done => ("session saved", format!("saved {session}")),
         Some(session) => ("saving session", format!("saving {session}")),
         None => ("session not saved", "session not saved".to_owned()),

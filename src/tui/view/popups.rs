@@ -12,7 +12,7 @@ use crate::port::Gate;
 use crate::tui::actions::{Action, ActionRow};
 use crate::tui::colours::Language;
 use crate::tui::draft::Draft;
-use crate::tui::model::{Asker, LeaveAction, Model, Picks, Popup, SaveWhat, place_name};
+use crate::tui::model::{Asker, LeaveAction, Model, Picks, Popup, place_name};
 use crate::tui::palette;
 use crate::tui::recovery::Recovery;
 use crate::tui::row::{Piece, Row};
@@ -247,8 +247,7 @@ fn title(model: &Model, popup: &Popup) -> String {
         Popup::Leaving(LeaveAction::Program) if !model.workbench.unsaved() => "Leave?",
         Popup::Leaving(_) => "Unsaved edits",
         Popup::Recovery(_) => "Kept drafts",
-        Popup::SavePath { what: SaveWhat::Session, .. } => "Save the session elsewhere",
-        Popup::SavePath { .. } => "Save the agent",
+        Popup::SavePath { what, .. } => what.title(),
         Popup::Overwrite { .. } if model.overwrites_own_file(std::slice::from_ref(popup)) => "The file has changed",
         Popup::Overwrite { .. } => "Overwrite?",
         Popup::Answer { asker: Asker::Held(asks), .. } => match asks.writes {

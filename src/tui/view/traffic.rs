@@ -81,8 +81,8 @@ pub(super) fn draw(model: &Model, screen: Rect, buffer: &mut Buffer) -> Option<P
     let lines = usize::from(areas.list.height);
     let (above, below) = traffic.hidden_rows(lines);
     let hidden = bars::more(above, below, areas.heads.width);
-    let has_title = hidden.is_empty() && areas.list.width >= TIMES_FROM;
-    let ending = if has_title { vec![Piece::literal(Role::Dim, "last at ")] } else { hidden };
+    let title = (areas.list.width >= TIMES_FROM).then(|| Piece::literal(Role::Dim, "last at "));
+    let ending: Vec<Piece> = title.into_iter().chain(hidden).collect();
     columns.heads().ending(ending).draw(areas.heads, buffer, model.theme);
     let rows = traffic.rows().enumerate();
     let is_visible = |row: usize| row < traffic.pinned || row >= traffic.pinned + traffic.top;

@@ -75,7 +75,7 @@ fn files(folder: &Path, auditor: &mut Auditor<'_>) -> Result<(), String> {
         names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
     }
     names.sort();
-    let store = AttachmentStore::of_session(folder);
+    let store = AttachmentStore::of_sessions(folder.parent().unwrap_or(folder));
     for name in names {
         let place = format!("{FILES}/{name}");
         if !folder.join(&name).symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {

@@ -13,7 +13,7 @@ use super::plan::MatrixPlan;
 use super::run::MatrixError;
 use super::state::{MatrixState, Trial};
 use crate::config::{LockedFile, create_private_dir, private_options};
-use crate::session::{LAST, SessionId, shell_word};
+use crate::session::{AttachmentStore, LAST, SessionId, shell_word};
 use crate::workbench::files::is_refusal;
 
 /// Name of the folder of matrices in the sessions folder.
@@ -105,6 +105,11 @@ impl MatrixFile {
             let matrix = spare.ok_or_else(|| unwritable(&path, &error))?;
             Ok(Self { moved: Some((path, error.to_string())), ..matrix })
         })
+    }
+
+    /// The files of the sessions next to the folder of matrices.
+    pub(super) fn attachments(&self) -> AttachmentStore {
+        AttachmentStore::of_sessions(self.path.parent().and_then(Path::parent).unwrap_or(Path::new("")))
     }
 
     /// Creates the file of a new matrix in this folder of sessions. Errors have its path.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::{Step, StepFold};
 use crate::event::{
     Address, Check, Envelope, Event, FromCache, Gaps, IssueSeverity, ProgramStatus, ReplyEnd, ReplyStatus, RetryWait,
-    Tokens, ToolEnd, Want, elapsed_ms,
+    Tokens, Want, elapsed_ms,
 };
 use crate::model::ErrorClass;
 use crate::session::Ledger;
@@ -89,20 +89,19 @@ impl Meter {
         self.gaps.before(envelope);
         self.ended_ms = envelope.at_ms;
         let (at, now) = (&envelope.address, envelope.at_ms);
-        if let Event::ToolEnd(ToolEnd { error: Some(error), .. }) = &envelope.event {
-            self.denied += u32::from(error.reason == Reason::ToolDenied.name());
-        }
         match &envelope.event {
             Event::RunStart(_) if self.started_ms.is_none() => self.started_ms = Some(now),
             Event::RequestMade(made) => {
                 self.asked_ms.insert(at.clone(), now);
                 self.wants.insert(at.clone(), made.want);
             }
-            // A failed call inside a program is counted once: as the error of the program.
-            Event::ToolEnd(end)
-                if end.status.is_failure() && self.wants.get(&at.turn_part()) != Some(&Want::Program) =>
-            {
-                self.error(end.error.as_ref().map(|error| error.reason.clone()));
+            Event::ToolEnd(end) => {
+                let reason = end.error.as_ref().map(|error| error.reason.clone());
+                self.denied += u32::from(reason.as_deref() == Some(Reason::ToolDenied.name()));
+                // A failed call inside a program is counted once: as the error of the program.
+                if end.status.is_failure() && self.wants.get(&at.turn_part()) != Some(&Want::Program) {
+                    self.error(reason);
+                }
             }
             Event::RetryWait(wait) => self.wait(at, wait, now),
             Event::ReplyEnd(end) => self.reply(at, end, now),

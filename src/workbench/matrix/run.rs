@@ -16,13 +16,13 @@ use super::file::MatrixFile;
 use super::meter::{Measures, Meter};
 use super::plan::{Definitions, MatrixPlan};
 use super::state::{MatrixEvent, MatrixState, Outcome, Trial, TrialKey};
-use crate::agent::{Agent, Case, Context, Judgement, Step, Verdict};
+use crate::agent::{Case, Context, Judgement, Step, Verdict};
 use crate::event::{ErrorRecord, Event, FileRecord, Interrupt, InterruptReason, InterruptSource};
 use crate::port::{Attachments as _, NoUser, Stop, SystemClock};
-use crate::session::{AttachmentStore, Group, SessionId};
+use crate::session::{Group, SessionId};
 use crate::workbench::judging::JudgedRun;
 use crate::workbench::reply_cache::trial_name;
-use crate::workbench::run::{Origin, stored_files};
+use crate::workbench::run::Origin;
 use crate::workbench::session_saver::settled;
 use crate::workbench::{BackgroundRun, RunSpec, StartError, Workbench};
 
@@ -87,12 +87,13 @@ impl Workbench {
     pub fn begin_matrix(&self, plan: MatrixPlan) -> Result<(MatrixFile, MatrixState), MatrixError> {
         self.check_models(&plan)?;
         let folders = (&*self.folders.sessions_dir, &*self.folders.spare_dir);
-        let files = plan.agents.iter().flat_map(|agent| &agent.files).cloned().collect();
-        let context = Context { files, ..Context::default() };
-        self.refuse_file_keys(&Agent::default(), &context)?;
+        let files = || plan.agents.iter().flat_map(|agent| &agent.files);
+        self.refuse_file_keys(files())?;
         let file = MatrixFile::create(folders, &plan, SystemClock.now(), SessionId::chance())?;
-        let stored = stored_files(file.path.parent(), &context);
-        stored.map_err(|error| MatrixError(format!("{error}; free space, and start the matrix again")))?;
+        let store = file.attachments();
+        files().try_for_each(|input| store.store(&input.record.sha256, &input.bytes)).map_err(|error| {
+            MatrixError(format!("{}; free space, and start the matrix again", StartError::Session(error)))
+        })?;
         Ok((file, MatrixState::new(plan, [])))
     }
 
@@ -100,7 +101,7 @@ impl Workbench {
     pub fn open_matrix(&self, name: &str) -> Result<(MatrixFile, MatrixState), MatrixError> {
         let (file, mut state) = MatrixFile::open(&self.folders.sessions_dir, name)?;
         if !state.is_complete() {
-            let stored = AttachmentStore::of_session(file.path.parent().unwrap_or(Path::new("")));
+            let stored = file.attachments();
             for file in state.plan.agents.iter_mut().flat_map(|agent| &mut agent.files) {
                 let FileRecord { name, sha256, .. } = &file.record;
                 let missing = || {
@@ -235,7 +236,7 @@ impl Workbench {
             Err(error) => return untried(error.to_string()),
         };
         let cell = plan.cells.get(key.cell).map(super::plan::Cell::name).unwrap_or_default();
-        let (agent, context) = spec.case.run_of(spec.agent);
+        let (agent, context) = spec.case.run_inputs(spec.agent);
         let run = RunSpec {
             agent,
             context: Some(Context::from(context)),

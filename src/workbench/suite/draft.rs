@@ -96,7 +96,6 @@ impl Workbench {
         let report = self.run_suite(&suite, stop, &mut |_| {}).await;
         let trial = report.agents.into_iter().flat_map(|agent| agent.cases).flat_map(|case| case.trials).next();
         trial.map(|trial| {
-            let trial = TrialReport { outcome: None, ..trial };
             let got = trial.session.as_deref().and_then(|session| self.answer_of(session));
             TestedCase { name: name.to_owned(), trial, got }
         })

@@ -97,7 +97,7 @@ impl Workbench {
     /// Checks that the models set for all runs, for judging by default and for embeddings can be used, where a case needs them. Errors: the
     /// problem and its solution.
     pub fn check_suite(&self, suite: &Suite) -> Result<(), StartError> {
-        let asking = suite.agents.iter().find_map(|agent| Some((agent, agent.selection.asks_default_judge.as_ref()?)));
+        let asking = suite.agents.iter().find_map(|agent| Some((agent, agent.selection.default_judge_case.as_ref()?)));
         if let Some((agent, case)) = asking {
             self.check_default_judge().map_err(|error| error.about(&format!("{}: the case `{case}`", agent.label)))?;
         }
@@ -156,7 +156,7 @@ impl Workbench {
         trial: TrialReport,
         stop: &Stop,
     ) -> TrialReport {
-        let (agent, context) = case.run_of(agent.agent.clone());
+        let (agent, context) = case.run_inputs(agent.agent.clone());
         let spec = RunSpec {
             agent,
             model: suite.model.clone(),

@@ -64,7 +64,7 @@ pub struct Selection {
     /// At least one of them needs a model.
     pub(super) asks_model: bool,
     /// The first one that has a rubric without a model.
-    pub(super) asks_default_judge: Option<String>,
+    pub(super) default_judge_case: Option<String>,
     /// Models of the embeddings that they need.
     pub(super) embedding_models: BTreeSet<String>,
     /// Warnings about inputs that the agent does not declare, each with the first case that has it.
@@ -102,7 +102,7 @@ impl Selection {
         let mut unknown: BTreeMap<String, String> = BTreeMap::new();
         let seed = filter.sample.map_or(0, |(_, seed)| seed);
         for (place, case) in cases.enumerate() {
-            let CheckedCase { case, problem, unknown_inputs } = case?.into();
+            let CheckedCase { case, problem, undeclared_inputs } = case?.into();
             if !names.insert(identity(&case.name)) {
                 let message = format!("two cases have the name `{}`; rename one", case.name);
                 return Err(Diagnostic::error(Place::Options, Reason::InvalidAgent, message).key("cases"));
@@ -125,7 +125,7 @@ impl Selection {
                 }
                 continue;
             }
-            for message in unknown_inputs {
+            for message in undeclared_inputs {
                 unknown.entry(message).or_insert_with(|| case.name.clone());
             }
             let default_judge = case.asks_default_judge().then(|| case.name.clone());
@@ -152,7 +152,7 @@ impl Selection {
             return Err(problem);
         }
         selection.asks_model = candidates.iter().any(|candidate| candidate.models.agent);
-        selection.asks_default_judge =
+        selection.default_judge_case =
             candidates.iter_mut().find_map(|candidate| candidate.models.default_judge.take());
         selection.warnings =
             unknown.into_iter().map(|(message, case)| format!("the case `{case}`: {message}")).collect();

@@ -55,7 +55,7 @@ fn repaired(
     let repaired = read(text, from, level, edge);
     spent(&repaired);
     match repaired {
-        Ok(read) => match doubt(text, &read, &mut ahead) {
+        Ok(read) => match suspicious_repair(text, &read, &mut ahead) {
             Some((message, offset)) => {
                 let error = JsonError { message: message.to_owned(), offset, incomplete: false };
                 Err(Stop { error, resume: None, has_member: true, visited: 0 })
@@ -70,7 +70,7 @@ fn repaired(
 }
 
 /// The reason why a repaired value is probably not what was written, and its offset.
-fn doubt(text: &str, read: &Read, ahead: &mut usize) -> Option<(&'static str, usize)> {
+fn suspicious_repair(text: &str, read: &Read, ahead: &mut usize) -> Option<(&'static str, usize)> {
     let is_unclosed = read.fixes.iter().any(|fix| fix.kind == FixKind::MissingCloser);
     if is_unclosed && let Some(fix) = read.fixes.iter().find(|fix| hides_an_end(text, fix)) {
         return Some(("a closing bracket is missing, and this comment may hide it; write no comments", fix.at.start));

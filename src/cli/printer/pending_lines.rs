@@ -23,7 +23,7 @@ impl<W: Write> Printer<W> {
     }
 
     /// Leaves out the question at this address, which is about to be put to the user.
-    pub(in crate::cli) fn leave_out(&mut self, at: &Address) {
+    pub(in crate::cli) fn omit_question(&mut self, at: &Address) {
         if let Questions::Held(held) = &mut self.questions {
             held.retain(|question| question.address != *at);
         }
