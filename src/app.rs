@@ -87,7 +87,7 @@ fn start(mut arguments: Arguments) -> Result<u8, String> {
             let audience = Audience::Screen(live.clone());
             // Before anything listens: a signal ends the proxy in order from its first request on.
             let signals = runtime.block_on(async { Signals::listen() }).map_err(|error| error.to_string())?;
-            let proxy = runtime.block_on(spec.start(&workbench, audience))?;
+            let proxy = runtime.block_on(async { spec.start(&workbench, audience) })?;
             open(&arguments, workbench, &runtime, Some((spec, FollowedProxy { proxy, live }, signals)), None)?
         }
         Some(command) => {

@@ -27,7 +27,7 @@ pub(super) async fn proxy(flags: &ProxyFlags, workbench: &Workbench) -> Result<u
     let tally = Arc::<Mutex<Tally>>::default();
     let lines = Audience::Lines(report(Arc::clone(&tally)), unrecorded_report(Arc::clone(&tally)));
     let mut signals = EndSignals::catch();
-    let mut proxy = proxy_spec(flags).start(workbench, lines).await.map_err(UsageError)?;
+    let mut proxy = proxy_spec(flags).start(workbench, lines).map_err(UsageError)?;
     for upstream in proxy.upstreams() {
         print_note(&safe_line(&format!("upstream {upstream}")));
     }

@@ -38,7 +38,7 @@ pub(super) async fn serve(flags: &ServeFlags, allow_tools: bool, workbench: &Wor
     };
     let mut signals = EndSignals::catch();
     let address = SocketAddr::new(flags.host, flags.port);
-    let listener = Listener::bind(address, ListenerLimits::default()).await;
+    let listener = Listener::bind(address, ListenerLimits::default());
     let listener = listener
         .map_err(|error| UsageError(format!("cannot listen on {address}: {error}; choose another port with --port")))?;
     for agent in &agents {

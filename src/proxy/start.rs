@@ -3,11 +3,13 @@
 //! In: the options, a workbench, the audience of the traffic. Out: a proxy that listens, until it is ended. It must never end before
 //! what it has recorded is on the disk.
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
 use super::answers::{Answers, Miss};
@@ -88,10 +90,10 @@ pub struct RunningProxy {
 }
 
 impl ProxySpec {
-    /// Starts it. Must be called inside of the runtime.
+    /// Starts it. Must be called in the context of a runtime.
     ///
     /// Errors: a part of the specification cannot be used, with its flag; the port is taken.
-    pub async fn start(&self, workbench: &Workbench, audience: Audience) -> Result<RunningProxy, String> {
+    pub fn start(&self, workbench: &Workbench, audience: Audience) -> Result<RunningProxy, String> {
         let upstreams = Upstreams::read(&self.upstreams, &workbench.config).map_err(|error| error.to_string())?;
         let read = |file: &PathBuf| read_rules(file, &upstreams);
         let rules = self.rules.as_ref().map(read).transpose()?.unwrap_or_default();
@@ -112,8 +114,8 @@ impl ProxySpec {
         // A client in a debugger reads nothing for a long time; its service decides how long that may be.
         let limits = ListenerLimits { connections: 16_384, grace, stall: None, ..ListenerLimits::default() };
         allow_many_files();
-        let listener = Listener::bind(SocketAddr::new(self.host, self.port), limits).await;
-        let listener = listener.map_err(|error| {
+        let thread = PassingThread::of(&rules, recorded.as_ref())?;
+        let listener = thread.bind(SocketAddr::new(self.host, self.port), limits).map_err(|error| {
             format!("--host {} --port {}: {error}; choose another port with --port", self.host, self.port)
         })?;
         let (report, unrecorded, live) = match audience {
@@ -141,7 +143,7 @@ impl ProxySpec {
             None => service,
         };
         let service = Arc::new(service);
-        let served = tokio::spawn(listener.serve(Arc::<ProxyService>::clone(&service), end.clone()));
+        let served = thread.spawn(listener.serve(Arc::<ProxyService>::clone(&service), end.clone()));
         Ok(RunningProxy { service, served, end, live, address, upstreams: named, variables })
     }
 
@@ -209,6 +211,41 @@ impl ProxySpec {
     }
 }
 
+/// The thread that passes the traffic. To pass a piece takes a few microseconds, and threads that wake each other for it take longer than that:
+/// one thread passes all of them (a quarter less time to the first byte). Rules and recordings compare bodies, which takes longer than
+/// others may wait: with them the traffic is on the threads of the program.
+struct PassingThread(Option<Runtime>);
+
+impl PassingThread {
+    /// Errors: the system has no thread or timer left.
+    fn of(rules: &Rules, recorded: Option<&Answers>) -> Result<Self, String> {
+        let passes_only = rules.is_empty() && recorded.is_none();
+        let runtime = passes_only.then(|| Builder::new_current_thread().enable_all().build()).transpose();
+        runtime.map(Self).map_err(|error| format!("the proxy cannot start: {error}"))
+    }
+
+    fn bind(&self, address: SocketAddr, limits: ListenerLimits) -> io::Result<Listener> {
+        let _context = self.0.as_ref().map(Runtime::enter);
+        Listener::bind(address, limits)
+    }
+
+    fn spawn(mut self, serving: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        match self.0.take() {
+            Some(runtime) => tokio::task::spawn_blocking(move || runtime.block_on(serving)),
+            None => tokio::spawn(serving),
+        }
+    }
+}
+
+impl Drop for PassingThread {
+    fn drop(&mut self) {
+        // A runtime that is dropped waits for its threads, which the tasks of another one must not.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// Returns whether this name can be a folder that does not exist yet. Ids of sessions, their parts and session files name sessions, unless
 /// a separator of paths makes an id a path.
 fn is_folder_name(name: &str) -> bool {
@@ -235,6 +272,13 @@ fn read_rules(file: &Path, upstreams: &Upstreams) -> Result<Rules, String> {
     let text = read_regular_file(file).map_err(|error| format!("--rules {}: {error}", file.display()))?;
     let rules = Rules::read(&text).and_then(|rules| rules.check(upstreams).map(|()| rules));
     rules.map_err(|error| format!("--rules {}, {error}", file.display()))
+}
+
+impl Drop for RunningProxy {
+    fn drop(&mut self) {
+        // The program ends only when its thread has ended.
+        self.end.abort();
+    }
 }
 
 impl RunningProxy {
@@ -285,5 +329,23 @@ impl RunningProxy {
         // Files are written on a thread of their own.
         _ = tokio::task::spawn_blocking(move || service.close()).await;
         self.service.recorded().map(Answers::misses).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_port_in_use_is_an_error_and_the_thread_is_given_up() {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let taken = Listener::bind(address, ListenerLimits::default()).unwrap();
+        let thread = PassingThread::of(&Rules::default(), None).unwrap();
+        assert!(thread.0.is_some());
+        let bound = thread.bind(taken.address(), ListenerLimits::default());
+        assert_eq!(bound.map(drop).map_err(|error| error.kind()), Err(io::ErrorKind::AddrInUse));
+        // In a task, a runtime that is just dropped panics.
+        drop(thread);
+        assert!(PassingThread::of(&Rules::default(), Some(&Answers::read(&[], &[]).unwrap())).unwrap().0.is_none());
     }
 }

@@ -18,7 +18,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use ptc_core::limits::REPLY_STALL_TIME;
 use serde_json::json;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +30,9 @@ use super::{Guard, Reply, Request, json_reply};
 /// Maximum number of headers of a request, and of a reply that the proxy gets from a service. The default of hyper is 100; gateways in a
 /// row, each with headers about its limits, caches and policies, send more. Each head gets a table of this size, so it is no larger.
 pub const MAX_HEADERS: usize = 256;
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1_024;
 
 /// Answers requests.
 pub trait Handler: Send + Sync + 'static {
@@ -104,9 +107,14 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds an address; port 0 takes a free one.
-    pub async fn bind(address: SocketAddr, limits: ListenerLimits) -> io::Result<Self> {
-        let socket = TcpListener::bind(address).await?;
+    /// Binds an address; port 0 takes a free one. It is served by the runtime in whose context it is bound.
+    pub fn bind(address: SocketAddr, limits: ListenerLimits) -> io::Result<Self> {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // A port whose last connections are still closing is free. On Windows this would share ports in use.
+        #[cfg(not(windows))]
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        let socket = socket.listen(BACKLOG)?;
         let address = socket.local_addr()?;
         Ok(Self { socket, address, guard: Guard::of(address), limits })
     }
@@ -255,7 +263,7 @@ mod tests {
         assert_eq!(ListenerLimits::default().stall, Some(Duration::from_millis(REPLY_STALL_TIME.max)));
         let limits =
             ListenerLimits { connections: 1, stall: Some(Duration::from_millis(100)), ..ListenerLimits::default() };
-        let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0)), limits).await.unwrap();
+        let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0)), limits).unwrap();
         let (address, end) = (listener.address(), ListenerEnd::default());
         let served = tokio::spawn(listener.serve(Arc::new(LargeReply), end.clone()));
         let request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";

@@ -103,6 +103,7 @@ impl Proxied {
     }
 
     /// A proxy whose upstreams all have this address.
+    #[expect(clippy::unused_async, reason = "it is called in the context of a runtime")]
     pub(crate) async fn at(server: Server, root: &str, wish: Wish) -> Self {
         let config = Config::from_toml("", "config.toml", &|_: &str| None).unwrap();
         let named = ["openai", "anthropic", "gemini", "ollama"].map(|name| format!("{name}={root}"));
@@ -134,7 +135,7 @@ impl Proxied {
         };
         let service = Arc::new(service);
         let limits = ListenerLimits { grace: Duration::from_secs(30), ..ListenerLimits::default() };
-        let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), limits).await.unwrap();
+        let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), limits).unwrap();
         let base = format!("http://{}", listener.address());
         let task = tokio::spawn(listener.serve(Arc::<ProxyService>::clone(&service), end.clone()));
         Self { base, server, lines, unrecorded, service, end, task, dir }

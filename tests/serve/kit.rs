@@ -53,6 +53,7 @@ impl<'a> Wish<'a> {
         self
     }
 
+    #[expect(clippy::unused_async, reason = "it is called in the context of a runtime")]
     pub(crate) async fn start(self) -> Served {
         let dir = tempfile::tempdir().unwrap();
         let config = Config::from_toml(&self.config, "config.toml", &|_: &str| None).unwrap();
@@ -68,7 +69,7 @@ impl<'a> Wish<'a> {
         let write = Box::new(move |line: &str| kept.lock().unwrap().push(line.to_owned()));
         let service = Arc::new(AgentService::new(Arc::clone(&runs), self.key, write));
         let limits = ListenerLimits { grace: Duration::from_secs(30), ..ListenerLimits::default() };
-        let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), limits).await.unwrap();
+        let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), limits).unwrap();
         let base = format!("http://{}", listener.address());
         let task = tokio::spawn(listener.serve(service, closing.clone()));
         Served { base, log, end, closing, task, workbench, runs, dir }

@@ -75,7 +75,7 @@ pub(in crate::tui) fn set_gates(proxy: &FollowedProxy, gates: &[Gate]) {
 
 fn started(services: &Services, spec: &ProxySpec) -> Result<FollowedProxy, String> {
     let live = LiveTraffic::new();
-    let proxy = wait(spec.start(&services.workbench, Audience::Screen(live.clone())))?;
+    let proxy = spec.start(&services.workbench, Audience::Screen(live.clone()))?;
     Ok(FollowedProxy { proxy, live })
 }
 

@@ -104,7 +104,7 @@ impl Login {
         let settings = access.oauth(url);
         let at = SocketAddr::from((Ipv4Addr::LOCALHOST, settings.redirect_port.unwrap_or(0)));
         let limits = ListenerLimits { connections: 8, grace: GRACE, ..ListenerLimits::default() };
-        let listener = Listener::bind(at, limits).await;
+        let listener = Listener::bind(at, limits);
         let listener = listener.map_err(|error| LoginError::Failed(format!("could not listen at {at}: {error}")))?;
         let redirect = format!("http://{}{CALLBACK}", listener.address());
         let scopes = match settings.scopes.as_slice() {
