@@ -9,14 +9,16 @@
 use std::collections::HashSet;
 
 use ptc_core::value::Json;
-use ptc_core::value::json::to_json;
+use ptc_core::value::json::{self, to_json};
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::iso;
 use super::story::{Content, Run, calls, child_runs, roots, runs};
 use super::text::{printable, visible_json};
-use crate::event::{Address, CallStatus, JsonText, ModelRecord, Role, SentMessage, Source, Tokens, TotalUsage};
+use crate::event::{
+    Address, CallStatus, JsonText, ModelRecord, Role, SentMessage, SentPart, Source, Tokens, TotalUsage,
+};
 use crate::record::{CallRecord, TurnRecord};
 
 const SCHEMA: &str = "ATIF-v1.7";
@@ -345,9 +347,10 @@ fn turn_json<'a>(content: &Content, all: &[Run], run: &'a Run, turn: &'a TurnRec
     let mut tool_calls: Vec<CallJson> = calls.iter().map(|call| tool_call(call)).collect();
     let made: HashSet<String> = calls.iter().map(|call| call.name.replace('-', "_")).collect();
     // A call without a run of its own (a program) is described by its effects, but it was requested.
-    let only_asked = turn.native_calls().iter().filter(|call| !made.contains(&call.name.replace('-', "_")));
-    tool_calls.extend(only_asked.map(|call| call_json(call.id.clone(), &call.name, call.json_args(), None)));
+    let only_asked = || turn.native_calls().iter().filter(|call| !made.contains(&call.name.replace('-', "_")));
+    tool_calls.extend(only_asked().map(|call| call_json(call.id.clone(), &call.name, call.json_args(), None)));
     let mut results: Vec<ResultJson> = calls.iter().map(|call| result(content, all, call)).collect();
+    results.extend(only_asked().filter_map(|call| sent_result(run, &call.id)));
     results.extend(turn.feedback.clone().map(|content| ResultJson {
         source_call_id: None,
         content,
@@ -392,6 +395,18 @@ fn result(content: &Content, all: &[Run], call: &CallRecord) -> ResultJson {
             .map(|child| [TrajectoryRef { trajectory_id: id_of(content, child), session_id: content.session.clone() }]),
         extra: call.status.map(|status| ResultExtra { status }),
     }
+}
+
+/// The result of a call that another program made, as a later request contains it. A text that is not JSON is recorded as a JSON string.
+fn sent_result(run: &Run, id: &str) -> Option<ResultJson> {
+    let parts = run.record().messages.iter().flat_map(|message| &message.parts);
+    let content = parts.into_iter().find_map(|part| match part {
+        SentPart::Result { call, result, .. } if call == id && !id.is_empty() => Some(result.clone()),
+        _ => None,
+    })?;
+    let text = json::parse(&content).ok().and_then(|json| json.as_str().map(str::to_owned));
+    let content = text.unwrap_or(content);
+    Some(ResultJson { source_call_id: Some(id.to_owned()), content, subagent_trajectory_ref: None, extra: None })
 }
 
 fn metrics(tokens: &Tokens, cost_usd: Option<f64>) -> Metrics {

@@ -242,6 +242,13 @@ fn a_trajectory_has_a_request_for_each_step_of_the_agent_and_ours_can_be_read_ba
     assert_eq!(roles, ["system", "user", "assistant", "tool"]);
     assert_eq!(second["tools"][0]["function"]["name"], "find");
     assert!(body(&program, &session, 1)["atif"]["step"]["metrics"].to_string().contains("kept"));
+    // A captured session exports the results that its requests contain, next to their calls.
+    let exported = program.run(["sessions", "export", &session, "--format", "atif"]).exits(0).json();
+    let steps = exported["steps"].as_array().unwrap();
+    let asked = steps.iter().find(|step| step["tool_calls"].is_array()).unwrap();
+    assert_eq!(asked["tool_calls"][0]["function_name"], "find");
+    let result = json!({"source_call_id": asked["tool_calls"][0]["tool_call_id"], "content": "3 hits"});
+    assert_eq!(asked["observation"]["results"], json!([result]));
 
     // What we export as a trajectory or as spans can be imported: every turn is a request.
     let program = Program::new();
