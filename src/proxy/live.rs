@@ -42,6 +42,8 @@ pub struct ConversationLine {
     pub upstream: String,
     /// The model that was asked first; `other requests` where none is asked.
     pub model: String,
+    /// The beginning of the last text of its user, in one line; empty where there is none.
+    pub user_text: String,
     /// Requests so far.
     pub turns: u32,
     /// Its state.

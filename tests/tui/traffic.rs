@@ -42,6 +42,7 @@ fn line(session: &str, state: ConversationState) -> TrafficUpdate {
         client: "crawler/2".to_owned(),
         upstream: "openai".to_owned(),
         model: "m".to_owned(),
+        user_text: "Which shops are open today?".to_owned(),
         turns: 1,
         state,
         tokens: None,

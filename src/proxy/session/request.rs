@@ -23,6 +23,27 @@ use crate::workbench::format::plural;
 const DEFERRED: &str = "the reply that it continues is not in this session: the service answers in the background, and no recorded request \
     has fetched the whole reply";
 
+/// Characters of a user's text that are read for the list of conversations, and that the list has.
+const READ_CHARS: usize = 2_000;
+const SHOWN_CHARS: usize = 120;
+
+/// The beginning of the last text of the user. Claude Code adds reminders to a message, which are not the user's.
+fn user_text(request: &CapturedRequest) -> Option<String> {
+    let parts = request.messages.iter().rev().filter(|message| message.role == Role::User);
+    let mut texts = parts.flat_map(|message| message.parts.iter().rev()).filter_map(|part| match part {
+        MessagePart::Text { text, .. } => Some(text.trim()),
+        _ => None,
+    });
+    let text = texts.find(|text| !text.is_empty() && !text.starts_with("<system-reminder>"))?;
+    Some(text.chars().take(READ_CHARS).collect())
+}
+
+/// The beginning of a text with a space for each run of white space.
+fn in_one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").chars().take(SHOWN_CHARS).collect()
+}
+
 impl CapturedSession {
     /// Begins a turn with a request that fetches a deferred reply: it has no messages, and its reply is that of an earlier turn.
     pub(in crate::proxy) fn begin_fetch(
@@ -58,6 +79,9 @@ impl CapturedSession {
         });
         if begun.asked_in().is_some() && !request.model.is_empty() {
             self.line.model.clone_from(&request.model);
+        }
+        if let Some(text) = user_text(request) {
+            self.line.user_text = in_one_line(&begun.scrub.text(&text));
         }
         let CleanBody { bytes: body, masked, .. } = body;
         (self.line.turns, self.line.at_ms, self.line.problem) = (self.line.turns + 1, at_ms, None);
@@ -196,5 +220,23 @@ impl CapturedSession {
         self.messages.insert(digest, number);
         self.of_turn(at_ms, MessageAdded { m: number, role, source, parts }.into());
         number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_user_is_no_result_and_no_reminder_of_the_client() {
+        let body = br#"{"model":"m","max_tokens":9,"messages":[
+            {"role":"user","content":[{"type":"text","text":"<system-reminder>Be brief.</system-reminder>"},
+                {"type":"text","text":" Fix the\n test "}]},
+            {"role":"assistant","content":[{"type":"tool_use","id":"c","name":"run","input":{}}]},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"failed"},
+                {"type":"text","text":"<system-reminder>Go on.</system-reminder>"}]}]}"#;
+        let request = CapturedRequest::read(Protocol::Anthropic, "/v1/messages", body).unwrap();
+        assert_eq!(user_text(&request).map(|text| in_one_line(&text)), Some("Fix the test".to_owned()));
+        assert_eq!(user_text(&CapturedRequest::default()), None);
     }
 }

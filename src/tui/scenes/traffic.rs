@@ -31,6 +31,7 @@ pub(super) fn responses(now_ms: i64) -> Vec<TrafficResponse> {
         client: client.to_owned(),
         upstream: upstream.to_owned(),
         model: model.to_owned(),
+        user_text: "Which pull requests are in this release?".to_owned(),
         turns: 1,
         state: ConversationState::Answered,
         tokens: None,
@@ -55,6 +56,7 @@ pub(super) fn responses(now_ms: i64) -> Vec<TrafficResponse> {
             tokens: tokens(182_400, 9_120),
             cost: Some(0.684),
             first_ms: Some(1_210),
+            user_text: "fix the flaky test of the parser".to_owned(),
             ..line("2026-11-26T12-21-50Z-51c03f7e", "coding-cli/2.4.1", "anthropic", "claude-sonnet-4-5")
         },
         ConversationLine {

@@ -20,6 +20,8 @@ use crate::tui::transcript::wrapped_text::{Look, WrappedText};
 
 /// Minimum columns of a list that shows the times of the last requests.
 const TIMES_FROM: u16 = 100;
+/// Minimum columns of a list whose head names the last text of a user, which narrower ones only begin.
+const LAST_TEXT_FROM: u16 = 132;
 /// Fewest rows of the list.
 const LIST_ROWS: u16 = 3;
 
@@ -243,7 +245,8 @@ struct Cells<'a> {
 impl Columns {
     fn heads(&self) -> Row {
         let numbers = Some(["turns", "tokens", "cost", "first"].map(str::to_owned));
-        let rest = vec![Piece::literal(Role::Dim, "errors")];
+        let rest =
+            vec![Piece::literal(Role::Dim, if self.width < LAST_TEXT_FROM { "errors" } else { "errors, last text" })];
         let heads = Cells {
             state: (Role::Dim, "state"),
             client: "client",
@@ -291,7 +294,10 @@ impl Columns {
         if line.errors > 0 {
             rest.push(Piece::new(Role::Bad, &format!("{} ✗ ", count(line.errors.into()))));
         }
-        rest.extend(line.problem.as_deref().map(|problem| Piece::new(Role::Text, problem)));
+        rest.push(match &line.problem {
+            Some(problem) => Piece::new(Role::Text, problem),
+            None => Piece::new(Role::Dim, &line.user_text),
+        });
         let (client, upstream, model) = (&line.client, &line.upstream, &line.model);
         let role = if selected { Role::Title } else { Role::Text };
         self.row(role, if selected { "▸ " } else { "  " }, Cells { state, client, upstream, model, numbers, rest })
