@@ -157,8 +157,7 @@ fn a_key_that_is_missing() {
 
 #[test]
 fn a_server_that_cannot_be_reached() {
-    // A port that was free a moment ago: nothing listens there.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = crate::openai::unused_port();
     let program = Program::new();
     let provider = format!("[providers.off]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:{port}/v1\"\n");
     program.file("config.toml", format!("{provider}[retry]\nmax_attempts = 1\n"));

@@ -6,10 +6,10 @@ use std::process::{Child, Command, Stdio};
 
 use ptc_workbench::event::{PartKind, Role, StructuredBy};
 use ptc_workbench::model::{Adapter, Endpoint, ErrorClass, Finish, Message, ModelEvent, Request, RetryPolicy};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
-use super::{Asked, ask, ask_until, request, request_json};
+use super::{Asked, ask, ask_until, request, request_json, unused_port};
 
 /// A running aimock; ends with the test.
 pub(crate) struct Peer {
@@ -39,7 +39,7 @@ impl Peer {
             say_skipped(&format!("aimock is not in {}; run tests/peers/install.sh", peers.display()));
             return None;
         }
-        let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+        let port = unused_port();
         let process = Command::new(root.join("tests/peers/aimock.sh"))
             .args([port.to_string().as_str(), "attached"])
             .env("PEERS", peers)

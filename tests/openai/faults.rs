@@ -6,7 +6,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::server::{Play, Server, answer, delta, ending};
-use super::{ask, ask_server, ask_until, endpoint, model, request};
+use super::{ask, ask_server, ask_until, endpoint, model, request, unused_port};
 
 fn event(json: &str) -> String {
     format!("data: {json}\n\n")
@@ -144,7 +144,7 @@ async fn a_connection_that_is_never_made_is_given_up() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named_with_a_way_to_check() {
-    let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let port = unused_port();
     let mut gone = Endpoint::new("local", "m", format!("http://127.0.0.1:{port}/v1?api_key=in-the-query"));
     gone.retry = RetryPolicy { base_delay_ms: 1, ..RetryPolicy::default() };
     let asked = ask(&Adapter::new(gone).unwrap(), &request("hi")).await;

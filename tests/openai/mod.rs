@@ -12,7 +12,9 @@ pub(crate) mod server;
 mod structure;
 mod tools;
 
+use std::net::TcpListener;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use jsonschema::Validator;
 use ptc_core::value::json;
@@ -24,6 +26,19 @@ use ptc_workbench::model::{
 use server::Server;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+
+/// A port on which nothing listens, for a program that must be told one. The system gives ports from 32768 on to those who ask for any:
+/// one of them that is free now can be that of another test a moment later.
+pub(crate) fn unused_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();
+    loop {
+        let port = first + NEXT.fetch_add(1, Ordering::Relaxed);
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
 
 /// Result of one question to a model.
 #[derive(Debug)]

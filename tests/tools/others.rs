@@ -143,9 +143,7 @@ impl Drop for Listening {
 fn a_server_over_http_is_called_with_headers() {
     let Some(program) = program() else { return };
     let Some(peers) = peers("node_modules/@modelcontextprotocol/server-everything/dist/index.js") else { return };
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = free.local_addr().unwrap().port();
-    drop(free);
+    let port = crate::openai::unused_port();
     let shim = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/peers/loopback.cjs");
     let node = Command::new("node")
         .arg("--require")
