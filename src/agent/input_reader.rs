@@ -68,7 +68,7 @@ impl Case {
     }
 }
 
-/// Reads the files that contexts of an agent name. A file that one context after the other names is read once.
+/// Reads the files that contexts of an agent name. A file that consecutive contexts name is read once.
 #[derive(Debug, Clone)]
 pub(super) struct InputReader {
     params: Vec<Field>,

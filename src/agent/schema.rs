@@ -70,7 +70,7 @@ impl RawSchema {
         filled.filter(|filled| self.check(filled).is_empty()).ok_or(issues)
     }
 
-    /// The answer as the validator wants it. Errors: validating it takes too long.
+    /// The answer in the form of the validator. Errors: validating it takes too long.
     fn instance(&self, answer: &Json) -> Result<Value, CostError> {
         SchemaCost::new(&self.schema).steps(answer, SCHEMA_STEPS.most()).map(|_| value(answer))
     }

@@ -43,7 +43,7 @@ pub(super) async fn read_request_body(
 }
 
 /// Reads and discards what a side still sends after it was refused, up to a limit. A connection that is closed with unread bytes is reset, and
-/// the last words to that side can be lost with it. `sizes` reads the next bytes and gives their number.
+/// what was sent to that side last can be lost with it. `sizes` reads the next bytes and gives their number.
 pub(super) async fn discard_rest(sizes: impl Stream<Item = usize>, max_bytes: usize) {
     let mut sizes = pin!(sizes);
     let mut rest_bytes = max_bytes;

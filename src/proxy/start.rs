@@ -211,7 +211,7 @@ impl ProxySpec {
     }
 }
 
-/// The thread that passes the traffic. To pass a piece takes a few microseconds, and threads that wake each other for it take longer than that:
+/// The thread that passes the traffic. Passing a piece takes a few microseconds, and waking another thread for it takes longer than that:
 /// one thread passes all of them (a quarter less time to the first byte). Rules and recordings compare bodies, which takes longer than
 /// others may wait: with them the traffic is on the threads of the program.
 struct PassingThread(Option<Runtime>);
@@ -276,7 +276,7 @@ fn read_rules(file: &Path, upstreams: &Upstreams) -> Result<Rules, String> {
 
 impl Drop for RunningProxy {
     fn drop(&mut self) {
-        // The program ends only when its thread has ended.
+        // The end of the program waits for the thread that passes its traffic.
         self.end.abort();
     }
 }
@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_port_in_use_is_an_error_and_the_thread_is_given_up() {
+    async fn a_port_in_use_is_an_error_and_its_runtime_is_released() {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let taken = Listener::bind(address, ListenerLimits::default()).unwrap();
         let thread = PassingThread::of(&Rules::default(), None).unwrap();

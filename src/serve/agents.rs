@@ -69,7 +69,7 @@ impl ServedAgent {
             format!("{label}: {}", errors.lines().collect::<Vec<_>>().join("; "))
         })?;
         let params = plan.signature.params.as_deref().unwrap_or_default();
-        if let Some(file) = params.iter().find(|field| is_file(field) && !field.ty.is_optional()) {
+        if let Some(file) = params.iter().find(|field| field.ty.is_file() && !field.ty.is_optional()) {
             let name = &file.name;
             return Err(format!(
                 "{label}: it needs the file `{name}`, and clients cannot give files; declare it as `{name} :file?`, or take its content as \
@@ -99,7 +99,7 @@ impl ServedAgent {
     /// are refused.
     pub fn input_schema(&self) -> Json {
         let params = self.plan.signature.params.as_deref().unwrap_or_default();
-        let given: Vec<Field> = params.iter().filter(|field| !is_file(field)).cloned().collect();
+        let given: Vec<Field> = params.iter().filter(|field| !field.ty.is_file()).cloned().collect();
         let schema = json_schema::tool(&given);
         if params.is_empty() { schema.without("additionalProperties") } else { schema }
     }
@@ -209,11 +209,6 @@ impl ServedAgent {
             .with("context_schema", self.input_schema())
             .with("answer_schema", answer)
     }
-}
-
-/// Returns whether an input is a file.
-fn is_file(field: &Field) -> bool {
-    field.ty.is_file()
 }
 
 /// The definitions that sessions of an agent may have: a run uses its pinned program once, or a model in its place.

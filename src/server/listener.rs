@@ -31,7 +31,7 @@ use super::{Guard, Reply, Request, json_reply};
 /// row, each with headers about its limits, caches and policies, send more. Each head gets a table of this size, so it is no larger.
 pub const MAX_HEADERS: usize = 256;
 
-/// Connections that wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: u32 = 1_024;
 
 /// Answers requests.

@@ -258,7 +258,7 @@ impl Driver {
                     self.runs[slot as usize] = None;
                 }
             }
-            // The writer catches up without an update. While the run is on the screen, its clock turns the loop.
+            // The writer catches up without an update of the run. While the run is shown, its clock keeps this loop running.
             let file = self.runs[slot as usize].as_ref().map(|run| SessionFile::of(run.is_unwritten()));
             if let Some(file) = file.filter(|file| model.run_of(slot).is_some_and(|run| run.file != *file)) {
                 self.apply_message(model, stage, Msg::SessionFile(slot, file)).await?;

@@ -27,8 +27,8 @@ use server::Server;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// A port on which nothing listens, for a program that must be told one. The system gives ports from 32768 on to those who ask for any:
-/// one of them that is free now can be that of another test a moment later.
+/// A port on which nothing listens, for a program that needs a port number. Listeners that bind port 0 get ports from 32768 on:
+/// one of those that is free now can belong to another test a moment later.
 pub(crate) fn unused_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();

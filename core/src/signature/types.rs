@@ -99,7 +99,7 @@ impl Type {
         }
     }
 
-    /// Returns whether a value of it is a file.
+    /// Returns whether its values are files.
     pub fn is_file(&self) -> bool {
         *self.base() == Self::File
     }

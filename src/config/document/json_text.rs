@@ -36,7 +36,7 @@ impl JsonTextError {
         format!("{kind}: {text}")
     }
 
-    /// Returns its kind and its text without that.
+    /// Returns the kind of the problem and its description.
     pub fn parts(&self) -> (&'static str, String) {
         match &self.error {
             UniqueError::Syntax(error) => ("not JSON", error.message.clone()),

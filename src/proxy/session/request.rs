@@ -23,7 +23,7 @@ use crate::workbench::format::plural;
 const DEFERRED: &str = "the reply that it continues is not in this session: the service answers in the background, and no recorded request \
     has fetched the whole reply";
 
-/// Characters of a user's text that are read for the list of conversations, and that the list has.
+/// Characters of a user's text that are read for the list of conversations, and those that it shows.
 const READ_CHARS: usize = 2_000;
 const SHOWN_CHARS: usize = 120;
 

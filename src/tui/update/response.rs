@@ -25,11 +25,11 @@ pub(super) fn confirm(model: &mut Model, is_it: impl Fn(&Purpose) -> bool) {
     model.unconfirmed_texts.confirm(is_it);
 }
 
-/// The request has failed: the dialog that waits shows why; without one a message does, after these words.
-pub(super) fn refuse(model: &mut Model, is_it: impl Fn(&Purpose) -> bool, words: &str, message: String) {
+/// The request has failed: the dialog that waits shows why; without one a message does, which begins with `prefix`.
+pub(super) fn refuse(model: &mut Model, is_it: impl Fn(&Purpose) -> bool, prefix: &str, message: String) {
     model.unconfirmed_texts.refuse(&is_it);
     match awaiting(model, is_it) {
         Some((form, _)) => form.fail(message),
-        None => model.show_toast(Tone::Bad, format!("{words}{message}")),
+        None => model.show_toast(Tone::Bad, format!("{prefix}{message}")),
     }
 }

@@ -82,7 +82,7 @@ fn open_path(model: &mut Model, field: Field, error: Option<String>) {
     model.popups.push(Popup::SavePath { what: SaveWhat::Agent, field: Box::new(field), error });
 }
 
-/// Asks for the folder of a session that is only in memory; with the one that was typed last, which was not writable.
+/// Asks for the folder of a session that is only in memory; with the one that was typed last.
 pub(super) fn ask_folder(model: &mut Model, reason: String, suggested: &Path) {
     let suggested = suggested.display().to_string();
     let field = Box::new(unconfirmed_texts::path_field(model, SaveWhat::Session, &suggested));
