@@ -3,6 +3,7 @@
 //! In: a typed text, where a line `/call NAME {json}` is a tool call; or what an edit holds: a text, or an object of `text` and `calls`.
 //! Out: the text and the calls of a reply, and both forms of it. Whether a call can be made is found out by the engine.
 
+use ptc_core::text::in_one_line;
 use ptc_core::value::Json;
 use ptc_core::value::json::{self, to_json};
 use serde::Serialize;
@@ -60,7 +61,7 @@ impl ManualReply {
     pub fn as_typed(&self) -> String {
         let one_line = |args: &str| match json::parse(args) {
             Ok(args) => args.to_text(),
-            Err(_) => args.split_whitespace().collect::<Vec<_>>().join(" "),
+            Err(_) => in_one_line(args),
         };
         let calls = self.calls.iter().map(|call| {
             let args = if call.args.contains('\n') { one_line(&call.args) } else { call.args.clone() };

@@ -22,6 +22,11 @@ pub fn cut(text: &str, chars: usize) -> String {
     }
 }
 
+/// The words of a text with one space between them: no line breaks, nothing before or after.
+pub fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The text without the byte order mark before it.
 pub fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
@@ -40,6 +45,13 @@ mod tests {
     fn a_text_is_cut_after_characters_and_marked_only_where_more_follow() {
         for (text, chars, shown) in [("", 0, ""), ("é", 0, "…"), ("éé", 2, "éé"), ("ééé", 2, "éé…")] {
             assert_eq!(cut(text, chars), shown, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_text_fit_in_one_line() {
+        for (text, line) in [("", ""), (" \n", ""), ("one", "one"), ("\ta  b\r\n\u{a0}c ", "a b c")] {
+            assert_eq!(in_one_line(text), line, "{text:?}");
         }
     }
 

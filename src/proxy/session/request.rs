@@ -3,6 +3,8 @@
 //! In: requests as they were read, with the bytes of their bodies. Out: messages, the request with its ranges of them, and its bytes. It
 //! must never record a message twice, or one that neither the request nor the service has.
 
+use ptc_core::text::in_one_line;
+
 use super::{CapturedSession, model_record};
 use crate::config::Protocol;
 use crate::event::{
@@ -38,10 +40,9 @@ fn user_text(request: &CapturedRequest) -> Option<String> {
     Some(text.chars().take(READ_CHARS).collect())
 }
 
-/// The beginning of a text with a space for each run of white space.
-fn in_one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").chars().take(SHOWN_CHARS).collect()
+/// The beginning of a text in one line.
+fn beginning(text: &str) -> String {
+    in_one_line(text).chars().take(SHOWN_CHARS).collect()
 }
 
 impl CapturedSession {
@@ -81,7 +82,7 @@ impl CapturedSession {
             self.line.model.clone_from(&request.model);
         }
         if let Some(text) = user_text(request) {
-            self.line.user_text = in_one_line(&begun.scrub.text(&text));
+            self.line.user_text = beginning(&begun.scrub.text(&text));
         }
         let CleanBody { bytes: body, masked, .. } = body;
         (self.line.turns, self.line.at_ms, self.line.problem) = (self.line.turns + 1, at_ms, None);
@@ -236,7 +237,7 @@ mod tests {
             {"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"failed"},
                 {"type":"text","text":"<system-reminder>Go on.</system-reminder>"}]}]}"#;
         let request = CapturedRequest::read(Protocol::Anthropic, "/v1/messages", body).unwrap();
-        assert_eq!(user_text(&request).map(|text| in_one_line(&text)), Some("Fix the test".to_owned()));
+        assert_eq!(user_text(&request).map(|text| beginning(&text)), Some("Fix the test".to_owned()));
         assert_eq!(user_text(&CapturedRequest::default()), None);
     }
 }

@@ -12,6 +12,7 @@ use futures::future::BoxFuture;
 use ptc_core::limits::{COMPILE_TIMEOUT, PROGRAM_TIMEOUT};
 use ptc_core::lisp::case::Case;
 use ptc_core::lisp::{CallAddress, Signal};
+use ptc_core::text::in_one_line;
 use ptc_core::value::{Bounds, Json, Value as LispValue};
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
@@ -164,7 +165,7 @@ fn may_define_agent(text: &str) -> bool {
 
 fn line(name: &str, agent: &Agent) -> String {
     let signature = agent.signature.as_deref().unwrap_or("no signature");
-    format!("{name}: {}, {}", agent.mode, signature.split_whitespace().collect::<Vec<_>>().join(" "))
+    format!("{name}: {}, {}", agent.mode, in_one_line(signature))
 }
 
 pub(super) fn read_text(server: &WorkbenchServer, arguments: &Arguments) -> Result<String, String> {

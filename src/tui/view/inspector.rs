@@ -1,8 +1,8 @@
 //! The inspector: a turn in a line, the tabs, the parts with their sizes, the part.
 
 use ptc_core::lisp::format;
-use ptc_core::text::SafeText;
 use ptc_core::text::width::{truncate, width, wrap};
+use ptc_core::text::{SafeText, in_one_line};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -280,7 +280,7 @@ fn value(model: &Model, inspector: &Inspector, area: Rect, buffer: &mut Buffer) 
         Some(Ok(None)) => ("value".to_owned(), vec![(Role::Dim, "no form with a value here".to_owned())]),
         Some(Ok(Some(probe))) => {
             let form = program.get(probe.span.0..probe.span.1).unwrap_or_default();
-            let form = truncate(&form.split_whitespace().collect::<Vec<_>>().join(" "), columns / 2).into_owned();
+            let form = truncate(&in_one_line(form), columns / 2).into_owned();
             let lines = match probe.values.as_slice() {
                 [] => vec![(Role::Dim, "this form is not evaluated, or it ends the program".to_owned())],
                 values => values.iter().flat_map(|value| shown(value, columns)).collect(),

@@ -10,8 +10,8 @@ use crate::tui::row::{Piece, Row};
 use crate::tui::theme::Role;
 use crate::tui::transcript::format::plural;
 use crate::workbench::{PipelineOutline, StepOutline};
-use ptc_core::text::SafeText;
 use ptc_core::text::width::wrap;
+use ptc_core::text::{SafeText, in_one_line};
 
 /// Rows of a step's task that are shown.
 const TASK_ROWS: usize = 3;
@@ -77,7 +77,7 @@ fn rows(pipeline: &PipelineOutline, marks: &[Piece], columns: usize) -> Vec<Row>
         if !step.signature.is_empty() {
             rows.extend(wrapped(Role::Text, &step.signature, inner, usize::MAX).map(|row| row.indented(5)));
         }
-        let task = step.prompt.split_whitespace().collect::<Vec<_>>().join(" ");
+        let task = in_one_line(&step.prompt);
         rows.extend(wrapped(Role::Dim, &task, inner, TASK_ROWS).map(|row| row.indented(5)));
         if !step.tools.is_empty() {
             let tools = format!("tools  {}", step.tools.join(", "));

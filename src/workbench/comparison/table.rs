@@ -1,6 +1,6 @@
 //! Tables of a comparison: a column per session with its properties and usage, and the turns side by side.
 
-use ptc_core::text::{SafeText, width};
+use ptc_core::text::{SafeText, in_one_line, width};
 
 use super::{Frame, Line, Tone};
 use crate::session::diff::{Column, Comparison, RunTotals, SideTurn, TurnPosition};
@@ -290,7 +290,7 @@ fn reply_cell(turn: &SideTurn) -> String {
         (None, None, None) if turn.reply().trim().is_empty() => called(turn),
         (None, None, None) => turn.reply().to_owned(),
     };
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    in_one_line(&text)
 }
 
 /// The tools that a reply without words calls.
