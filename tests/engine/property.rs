@@ -229,9 +229,9 @@ async fn the_text_that_a_user_replaced_by_calls_is_not_shown_as_sent() {
     native(Act::Answer { text, calls: Vec::new(), cut: false, usage: None }, Some(CALL)).await;
 }
 
-/// Cases; `PTC_LONG_TESTS=1` runs the long form.
+/// Cases, by `PROPTEST_CASES`; `PTC_LONG_TESTS=1` runs the long form.
 fn cases() -> u32 {
-    if std::env::var_os("PTC_LONG_TESTS").is_some() { 5_000 } else { 128 }
+    if crate::is_long() { 5_000 } else { ProptestConfig::default().cases }
 }
 
 proptest! {

@@ -10,7 +10,7 @@ use ptc_core::value::{Json, Value, json};
 use super::generate::{Random, mutated, program};
 use super::suite::{Check, checks};
 
-/// Programs of each kind; with `PTC_LONG_TESTS` fifty times as many.
+/// Programs of each kind; with `PTC_LONG_TESTS=1` fifty times as many.
 const PROGRAMS: u64 = 1_500;
 const LONG: u64 = 50;
 
@@ -103,7 +103,7 @@ fn offence(program: &str) -> Option<String> {
 
 /// Fails with all programs that offend, the seed first.
 fn none_offends(programs: impl Fn(&mut Random) -> String + Sync) {
-    let count = if std::env::var_os("PTC_LONG_TESTS").is_some() { PROGRAMS * LONG } else { PROGRAMS };
+    let count = if crate::is_long() { PROGRAMS * LONG } else { PROGRAMS };
     let offences = |seeds: std::ops::Range<u64>| {
         let one = |seed| {
             let program = programs(&mut Random(seed));

@@ -10,7 +10,7 @@ use crate::openai::server::{Play, Received, Server, delta, ending};
 
 /// Moments; `PTC_LONG_TESTS=1` runs the long form.
 fn moments() -> u64 {
-    if std::env::var_os("PTC_LONG_TESTS").is_some() { 200 } else { 14 }
+    if crate::is_long() { 200 } else { 14 }
 }
 
 /// Three replies that do not do, and one that does, in pieces.

@@ -349,10 +349,9 @@ async fn a_run_that_was_stopped_replays_wherever_its_recording_was_cut_and_resum
     }
 }
 
-/// Cases; `PTC_LONG_TESTS=1` runs the long form.
+/// Cases, by `PROPTEST_CASES`; `PTC_LONG_TESTS=1` runs the long form.
 fn cases() -> u32 {
-    let shown = std::env::var("PTC_CHAOS_CASES").ok().and_then(|text| text.parse().ok());
-    shown.unwrap_or(if crate::is_long() { 3_000 } else { 32 })
+    if crate::is_long() { 3_000 } else { ProptestConfig::default().cases }
 }
 
 proptest! {

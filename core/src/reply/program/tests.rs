@@ -93,7 +93,7 @@ fn a_long_reply_is_read_like_a_short_one() {
         "(a) <lisp> ",
     ] {
         for start in ["(", "```clojure\n(", "```\n(a\n"] {
-            let [short, long] = [10, 100_000].map(|times| format!("{start}{}", piece.repeat(times)));
+            let [short, long] = [10, 20_000].map(|times| format!("{start}{}", piece.repeat(times)));
             for recovery in Recovery::ALL {
                 for find in [program, first_program] {
                     let [short, long] = [&short, &long].map(|reply| kind(find(reply, recovery, Finish::Complete)));

@@ -79,7 +79,7 @@ fn hostile_replies_cost_a_few_looks_at_each_byte() {
     for recovery in Recovery::ALL {
         for unit in units {
             for head in ["", "{\"a\":\"", "{\"a\":[", "[{\"k\": 1, \"", "{\"a\": x "] {
-                let reply = format!("{head}{}", unit.repeat(MEGABYTE / 32 / unit.len()));
+                let reply = format!("{head}{}", unit.repeat(MEGABYTE / 64 / unit.len()));
                 let mut refuse = |_: &_| Err(Reject::Shape("no".to_owned()));
                 let (_, visited) = search(&reply, &AnswerShape::List, recovery, Finish::Complete, &mut refuse);
                 assert!(visited <= 24 * reply.len(), "{head:?} {unit:?} {recovery}: {}", visited / reply.len());

@@ -9,7 +9,10 @@ use crate::lisp::case::Case;
 use crate::lisp::{CallAddress, Error, Failure, Host, run};
 use crate::value::{Json, Value, json};
 
-const RUNS: u64 = 100;
+/// Runs of each program; `PTC_LONG_TESTS=1` runs the long form.
+fn runs() -> u64 {
+    if std::env::var_os("PTC_LONG_TESTS").is_some() { 100 } else { 20 }
+}
 
 /// Programs with parallel forms: values, definitions, prints, calls, closures, keywords and errors.
 const PROGRAMS: &[&str] = &[
@@ -86,10 +89,10 @@ fn outputs(program: &str, workers: u64, seed: u64) -> String {
 }
 
 #[test]
-fn a_hundred_runs_leave_the_same_bytes() {
+fn repeated_runs_leave_the_same_bytes() {
     for program in PROGRAMS {
         let first = outputs(program, 8, 0);
-        for seed in 1..RUNS {
+        for seed in 1..runs() {
             assert_eq!(outputs(program, 8, seed), first, "{program}");
         }
     }
