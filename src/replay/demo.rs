@@ -4,7 +4,8 @@
 //! request.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 
@@ -14,12 +15,13 @@ use super::Recording;
 use super::exact::{request_texts, sent_texts};
 use super::ports::{ReplyPace, play_reply};
 use crate::agent::Agent;
-use crate::event::{Address, ModelRecord, Role, RunStart};
+use crate::event::{Address, Envelope, Event, ModelRecord, Role, RunStart};
 use crate::model::{Call, ErrorClass, Model, ModelError, ModelEvent, Reply, Request};
+use crate::session::Session;
 
 /// Replies from a set of recordings, also to edited prompts, which it reports.
 pub struct DemoModel {
-    recordings: Vec<Arc<Recording>>,
+    recordings: Vec<DemoRecording>,
     /// The recorded run that answers for each requested run.
     chosen: Mutex<HashMap<Address, RunLocation>>,
 }
@@ -30,11 +32,64 @@ const OTHER_MODELS: &str = "the model `sample` answers any signature with genera
 /// A recorded run: the index of its recording and its address there.
 type RunLocation = (usize, Address);
 
+/// A recording with the start events of its runs. It is read when one of its runs answers: most are never read.
+struct DemoRecording {
+    starts: Vec<(Address, RunStart)>,
+    recording: LazyLock<Option<Arc<Recording>>, ReadRecording>,
+}
+
+type ReadRecording = Box<dyn FnOnce() -> Option<Arc<Recording>> + Send>;
+
+impl DemoRecording {
+    fn new(recording: Arc<Recording>) -> Self {
+        let runs = recording.all_runs().iter();
+        let starts = runs.filter_map(|run| Some((run.clone(), recording.run_start(run)?.clone()))).collect();
+        Self { starts, recording: LazyLock::new(Box::new(|| Some(recording))) }
+    }
+
+    /// A session file by its name and text.
+    fn of_file(name: &'static str, text: &'static str) -> Self {
+        let mut starts: Vec<(Address, RunStart)> = Vec::new();
+        for line in text.lines().filter(|line| line.contains(RUN_START)) {
+            if let Ok(Envelope { address, event: Event::RunStart(start), .. }) = Envelope::from_line(line)
+                && starts.iter().all(|(run, _)| *run != address)
+            {
+                starts.push((address, start));
+            }
+        }
+        let read = move || {
+            let session = Session::from_bytes(Path::new(name), text.as_bytes().to_vec()).ok()?;
+            Recording::of(&session).ok().map(Arc::new)
+        };
+        Self { starts, recording: LazyLock::new(Box::new(read)) }
+    }
+
+    fn start_of(&self, run: &Address) -> Option<&RunStart> {
+        self.starts.iter().find(|(known, _)| known == run).map(|(_, start)| start)
+    }
+}
+
+/// Part of the line of each start event. Other lines may contain it as well.
+const RUN_START: &str = "\"run.start\"";
+
 impl DemoModel {
     /// Creates a model that replies from these recordings. Of several matching runs it prefers one with the same
     /// opening messages, then one in the recording of the parent run, then one at the same address, then the last.
     pub fn new(recordings: Vec<Arc<Recording>>) -> Self {
-        Self { recordings, chosen: Mutex::default() }
+        Self::with(recordings.into_iter().map(DemoRecording::new))
+    }
+
+    /// The same for session files by their names and texts. Those that cannot be read do not answer.
+    pub(crate) fn of_files(files: &[(&'static str, &'static str)]) -> Self {
+        Self::with(files.iter().map(|(name, text)| DemoRecording::of_file(name, text)))
+    }
+
+    fn with(recordings: impl Iterator<Item = DemoRecording>) -> Self {
+        Self { recordings: recordings.collect(), chosen: Mutex::default() }
+    }
+
+    fn recording(&self, number: usize) -> Option<&Arc<Recording>> {
+        self.recordings.get(number)?.recording.as_ref()
     }
 
     /// Returns the recorded agents and modes.
@@ -49,8 +104,7 @@ impl DemoModel {
     /// Returns every recorded run with its start event.
     fn starts(&self) -> impl Iterator<Item = (RunLocation, &RunStart)> {
         self.recordings.iter().enumerate().flat_map(|(number, recording)| {
-            let runs = recording.all_runs().iter();
-            runs.filter_map(move |run| Some(((number, run.clone()), recording.run_start(run)?)))
+            recording.starts.iter().map(move |(run, start)| ((number, run.clone()), start))
         })
     }
 
@@ -64,7 +118,7 @@ impl DemoModel {
             .or_else(|| self.child_run(&run, above))
             .ok_or_else(|| self.no_recording(request))?;
         taken.insert(run, place.clone());
-        let recording = self.recordings.get(place.0).ok_or_else(|| self.no_recording(request))?;
+        let recording = self.recording(place.0).ok_or_else(|| self.no_recording(request))?;
         Ok((recording, place.1))
     }
 
@@ -74,8 +128,7 @@ impl DemoModel {
         let opening = opening(request_texts(request));
         let fits = |start: &RunStart| is_named(start, request) && is_same_task(start, request);
         let rank = |place: &RunLocation| {
-            let recording = self.recordings.get(place.0);
-            let was = recording.and_then(|recording| recording.request(&place.1.turn(1)));
+            let was = self.recording(place.0).and_then(|recording| recording.request(&place.1.turn(1)));
             (was.is_some_and(|was| sent_texts(&was) == opening), above == Some(place.0), place.1 == run)
         };
         self.starts().filter(|(_, start)| fits(start)).map(|(place, _)| place).max_by_key(rank)
@@ -84,8 +137,7 @@ impl DemoModel {
     /// Returns the run at this address in the parent's recording.
     fn child_run(&self, run: &Address, above: Option<usize>) -> Option<RunLocation> {
         let number = above?;
-        let holds = self.recordings.get(number)?.run_start(run).is_some();
-        holds.then(|| (number, run.clone()))
+        self.recordings.get(number)?.start_of(run).map(|_| (number, run.clone()))
     }
 
     fn no_recording(&self, request: &Request) -> ModelError {

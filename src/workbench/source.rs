@@ -3,13 +3,12 @@
 //! In: the user's text. Out: the definition, or why there is none. It must never change a file.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use ptc_core::text::did_you_mean;
 
 use super::Pipeline;
 use crate::agent::{Agent, BUNDLED, BUNDLED_PIPELINES, BundledExample};
-use crate::replay::{DemoModel, Recording};
+use crate::replay::DemoModel;
 use crate::session::Session;
 use crate::tool::FileAccess;
 
@@ -84,9 +83,7 @@ pub(super) fn example_session(id: &str) -> Option<Session> {
 
 /// The model `demo` over the example sessions.
 pub(super) fn demo() -> DemoModel {
-    let recordings =
-        example_sessions().iter().filter_map(|session| Recording::of(session).ok().map(Arc::new)).collect();
-    DemoModel::new(recordings)
+    DemoModel::of_files(FILES)
 }
 
 #[cfg(test)]
