@@ -29,10 +29,10 @@ pub(super) use replay::{ForkFlags, ReplayFlags, RerunFlags};
 pub(super) use results::{MergeFlags, ResultFlags};
 pub(super) use serve::{McpFlags, ServeFlags};
 pub(super) use sessions::{CapturedAgentFlags, CaseFlags, ExampleFlags};
-pub(super) use sessions::{ExportFlags, ImportFlags};
 pub(super) use sessions::{
-    FailuresFlags, LabelFlags, MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags, VerifyFlags,
+    DeleteFlags, FailuresFlags, LabelFlags, MarkFlags, NoteFlags, RecoverFlags, SearchFlags, TagFlags, VerifyFlags,
 };
+pub(super) use sessions::{ExportFlags, ImportFlags};
 pub(super) use test::{JudgeFlags, TestFlags};
 pub(super) use tools::{DoctorFlags, InspectFlags};
 pub(super) use tools::{LoginFlags, PromptsFlags, ResourcesFlags, ServerFlags, ToolsAction, ToolsFlags};
@@ -367,6 +367,8 @@ pub enum SessionsCommand {
     Verify(VerifyFlags),
     /// Copy the readable part of a damaged session into a new one; the damaged file is not changed
     Recover(RecoverFlags),
+    /// Delete sessions; asks first
+    Delete(DeleteFlags),
     /// Export a session as a document, as data for other tools, or as a terminal recording
     Export(ExportFlags),
     /// Convert traces, spans, trajectories, transcripts and HTTP archives of other programs into read-only sessions

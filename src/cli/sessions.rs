@@ -1,5 +1,6 @@
-//! `sessions`: the list, and one session turn by turn; searching, marks and recovery have files of their own.
+//! `sessions`: the list, and one session turn by turn; searching, marks, recovery and deletion have files of their own.
 
+mod delete;
 mod failures;
 mod marks;
 mod search;
@@ -55,6 +56,7 @@ pub(super) async fn sessions(
         SessionsCommand::Label(flags) => return marks::label(flags, plain, workbench),
         SessionsCommand::Verify(flags) => return verify::verify(flags, workbench).await,
         SessionsCommand::Recover(flags) => return verify::recover(flags, workbench),
+        SessionsCommand::Delete(flags) => return delete::delete(flags, workbench),
         SessionsCommand::Export(flags) => return export::export(flags, workbench, interface).await,
         SessionsCommand::Import(flags) => return export::import(flags, workbench),
         SessionsCommand::Tree { session, json } => super::tree::tree(session.as_deref(), *json, workbench)?,

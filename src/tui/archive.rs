@@ -1,7 +1,7 @@
 //! Requests about saved sessions: searching, marks, forks, re-runs, cases, exports.
 //!
 //! In: an [`ArchiveRequest`] as an effect of `update`. Out: its [`ArchiveResponse`] as a message, or a run instead of the workbench's run.
-//! A new action is a variant of each and an arm of `ArchiveRequest::execute`. No request ever changes a session's file.
+//! A new action is a variant of each and an arm of `ArchiveRequest::execute`. No request ever changes a session's file; one deletes it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub enum ArchiveRequest {
     Search(String),
     /// Group what fails in the sessions that fit a query, all of them when it is empty; answers [`ArchiveResponse::Failures`].
     Failures(String),
+    /// Delete a session; answers [`ArchiveResponse::Deleted`].
+    Delete(SessionKey),
     /// Write tags, note and mark of a session, or of a run or turn in it; answers [`ArchiveResponse::Marked`].
     Mark {
         /// The session's id.
@@ -106,6 +108,8 @@ pub enum ArchiveResponse {
     Found(String, Result<Vec<FoundSession>, SearchError>),
     /// Failures in sessions, the most frequent first.
     Failures(Result<Vec<FailureGroup>, ErrorRecord>),
+    /// A session of this name was deleted.
+    Deleted(Result<String, String>),
     /// Tags, note and mark were written.
     Marked(Result<(), ErrorRecord>),
     /// The points at which a session can be forked.

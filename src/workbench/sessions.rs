@@ -1,6 +1,7 @@
-//! Sessions as a user handles them: found by name, opened, replayed, verified, recovered. A name means an example session only if no other
+//! Sessions as a user handles them: found by name, opened, replayed, verified, recovered, deleted. A name means an example session only if no other
 //! session has it.
 
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use ptc_core::reasons::Reason;
 
 use super::Workbench;
 use super::source::{example_ids, example_session};
+use crate::config::LockedFile;
 use crate::event::ErrorRecord;
 use crate::port::SystemClock;
 use crate::replay::{Check, Finding, Recording, Report, Rules, Verification, replay_by, replay_redacted, verify};
@@ -111,6 +113,38 @@ impl Workbench {
                 Ok(Verification { findings: vec![finding], replay: None, events: 0 })
             }
         }
+    }
+
+    /// Deletes a session: its file, and the part of it in the folder of the sessions if this one is the copy in the spare folder. Files
+    /// that were given to its runs stay, because other sessions may use them; so do its tags, notes and labels, which nothing lists. Returns the name that the session had.
+    ///
+    /// Errors: an example; a session that a program is writing; the file cannot be removed.
+    pub fn delete_session(&self, key: &SessionKey) -> Result<String, OpenError> {
+        let path = match key {
+            SessionKey::File(path) => path,
+            SessionKey::Example(id) => {
+                return Err(OpenError(format!(
+                    "{id} is an example session, a part of the program: it cannot be deleted"
+                )));
+            }
+        };
+        let failed =
+            |path: &Path, error: &std::io::Error| OpenError(format!("{} cannot be deleted: {error}", path.display()));
+        let own = path.file_name().map(|file| self.folders.sessions_dir.join(file));
+        let own = own.filter(|own| path.parent() == Some(&*self.folders.spare_dir) && own.is_file());
+        for path in own.iter().chain([path]) {
+            let file = File::open(path).map_err(|error| failed(path, &error))?;
+            if LockedFile::is_held_elsewhere(&file) {
+                return Err(OpenError(format!(
+                    "{} cannot be deleted: a program is writing it now (end the run first)",
+                    path.display()
+                )));
+            }
+        }
+        for path in own.iter().chain([path]) {
+            std::fs::remove_file(path).map_err(|error| failed(path, &error))?;
+        }
+        Ok(self.name_of(path))
     }
 
     /// Writes what can be read of a damaged session into a new one in the folder of the sessions. The damaged file stays as it is.

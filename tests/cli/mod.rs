@@ -6,6 +6,7 @@ mod case_files;
 mod commands;
 mod compare;
 mod context;
+mod delete;
 mod documents;
 mod example;
 mod export;

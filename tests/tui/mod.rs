@@ -8,6 +8,7 @@ mod changed_file;
 mod compare;
 mod consent;
 mod continuing;
+mod deletion;
 mod differs;
 mod drive;
 mod editing;

@@ -151,6 +151,17 @@ pub struct RecoverFlags {
     pub json: bool,
 }
 
+/// Flags of `sessions delete`.
+#[derive(Debug, Args)]
+pub struct DeleteFlags {
+    /// Paths, ids, unique beginnings or ends of ids, or `last`
+    #[arg(value_name = "SESSION", required = true, value_parser = NonEmptyStringValueParser::new())]
+    pub named: Vec<String>,
+    /// Delete without asking
+    #[arg(long)]
+    pub yes: bool,
+}
+
 /// Flags of `sessions case`.
 #[derive(Debug, Args)]
 pub struct CaseFlags {

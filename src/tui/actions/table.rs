@@ -236,6 +236,7 @@ pub const ACTIONS: &[ActionRow] = &[
     row(A::Session(On::Note), "sessions.note", "note", "Writes a note on the session.", &["w", "n"], C::Sessions, 11),
     row(A::Branches, "sessions.branches", "by time/branches", "Lists the sessions by time, or forks below their parents.", &["b"], C::Sessions, 12),
     row(A::Session(On::MakeCase), "sessions.case", "make a case", "Puts the session's inputs and answer into the agent file as a case or regression test.", &["shift-t"], C::Sessions, 13),
+    row(A::Session(On::Delete), "sessions.delete", "delete", "Deletes the session; asks first.", &["delete", "shift-d"], C::Sessions, 17),
     row(A::Reload, "sessions.reload", "reload", "Reloads the list.", &["ctrl-r"], C::Sessions, 41),
     row(A::ListUp, "filter.up", "up", "To the session above.", &["up"], C::Filter, 0),
     row(A::ListDown, "filter.down", "down", "To the session below.", &["down"], C::Filter, 0),

@@ -1,7 +1,7 @@
 //! Executes requests about saved sessions: reads and writes files, starts runs.
 //!
 //! In: an [`ArchiveRequest`] as an effect of `update`. Out: its [`ArchiveResponse`] as a message, or a run instead of the workbench's
-//! run. No request ever changes a session's file.
+//! run. No request ever changes a session's file; one deletes it.
 
 use std::sync::Arc;
 
@@ -44,6 +44,7 @@ pub(super) fn execute(request: Request, services: &Services, stop: &Stop) -> Eff
             Response::Found(query, found)
         }
         Request::Failures(query) => Response::Failures(failures(workbench, &query)),
+        Request::Delete(key) => Response::Deleted(workbench.delete_session(&key).map_err(|error| error.0)),
         Request::Mark { session, at, mark } => {
             let place = MarkPlace { session, at, dir: workbench.folders.sessions_dir.clone() };
             let written = workbench.set_mark(&place, &mark);

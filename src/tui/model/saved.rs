@@ -204,6 +204,7 @@ impl Model {
             _ if (starts || matches!(action, S::MakeCase | S::AddExample | S::Suggest)) && self.is_foreign() => {
                 Err(FOREIGN)
             }
+            S::Delete if session.example => Err("an example is a part of the program"),
             S::AddExample | S::Suggest if self.workbench.pipeline.is_some() => Err("a pipeline is edited in its file"),
             S::AddExample | S::Suggest if self.active_transcript().and_then(Transcript::turn_in_hand).is_none() => {
                 Err("no turn has begun here")

@@ -4,6 +4,7 @@
 //! Pure: it reads no file. A new action is a variant of [`SessionAction`] and, with a dialog, one of [`Purpose`].
 
 pub mod check;
+pub mod delete;
 pub mod export;
 pub mod fork;
 pub mod marks;
@@ -37,6 +38,7 @@ pub enum SessionAction {
     Suggest,
     AcceptReplay,
     Play,
+    Delete,
 }
 
 /// A dialog that is about to be shown.
@@ -101,6 +103,8 @@ pub enum Purpose {
     Export(export::Export),
     /// Tags, a note or a label.
     Marks(marks::Marks),
+    /// The deletion of a session.
+    Delete(delete::Delete),
     /// An agent for the editors.
     Agent,
     /// A new agent for the editors.
@@ -135,6 +139,7 @@ impl Purpose {
             | Self::Message(_)
             | Self::Case(_)
             | Self::Marks(_)
+            | Self::Delete(_)
             | Self::Agent
             | Self::NewAgent
             | Self::InsertFile
@@ -155,6 +160,7 @@ impl Purpose {
             Self::Case(case) => case.submit(form),
             Self::Export(export) => export.submit(form),
             Self::Marks(marks) => marks.submit(form),
+            Self::Delete(delete) => delete.submit(form),
             Self::Prompts(prompts) => prompts.submit(form),
             Self::Agent => workbench::agent_source(form).map(ArchiveRequest::OpenAgent),
             Self::NewAgent => Ok(ArchiveRequest::OpenAgent(AgentSource::New(workbench::written_agent(form)))),
@@ -188,6 +194,7 @@ impl Purpose {
             Self::Case(case) => (case.key.name(), None),
             Self::Export(export) => (export.key.name(), None),
             Self::Marks(marks) => (marks.session.clone(), marks.at.clone()),
+            Self::Delete(delete) => (delete.key.name(), None),
             Self::OtherModels(dialog) => (dialog.key.name(), Some(dialog.turn.clone())),
             Self::Without(_)
             | Self::Agent
@@ -208,6 +215,7 @@ impl Purpose {
             Self::Message(_) => "replaying the recorded part, then continuing …",
             Self::Agent | Self::NewAgent | Self::InsertFile | Self::Candidates => "reading …",
             Self::Case(_) | Self::Export(_) | Self::Marks(_) => "writing …",
+            Self::Delete(_) => "deleting …",
             Self::Prompts(_) => "querying the server …",
             Self::Breakpoints => "setting …",
             Self::OtherModels(_) => "asking …",

@@ -413,6 +413,12 @@ fn done(model: &mut Model, is_it: fn(&Purpose) -> bool, result: Result<String, S
     }
 }
 
+pub(super) fn deleted(model: &mut Model, result: Result<String, String>) -> Vec<Effect> {
+    let result = result.map(|name| format!("deleted {name}"));
+    done(model, |purpose| matches!(purpose, Purpose::Delete(_)), result);
+    vec![Effect::List]
+}
+
 pub(super) fn marked(model: &mut Model, result: Result<(), ErrorRecord>) -> Vec<Effect> {
     let result = result.map(|()| String::new()).map_err(|error| format!("not written: {}", error.with_hint()));
     done(model, |purpose| matches!(purpose, Purpose::Marks(_)), result);

@@ -177,6 +177,7 @@ fn respond(model: &mut Model, response: ArchiveResponse) -> Vec<Effect> {
         Response::Example(result) => take::example(model, result),
         Response::SuggestionPrepared(result) => suggest::prepared(model, result),
         Response::Suggested(number, result) => suggest::suggested(model, number, result),
+        Response::Deleted(result) => dialog::deleted(model, result),
         Response::Marked(result) => dialog::marked(model, result),
         Response::ForkPoints(key, result) => dialog::points(model, &key, result),
         Response::CurrentText(target, result) => dialog::text(model, &target, result),

@@ -10,6 +10,7 @@ use crate::tui::draft::Draft;
 use crate::tui::message::Effect;
 use crate::tui::model::{Model, Popup, Tone};
 use crate::tui::palette::{Entry, Way, entries, opener, way};
+use crate::tui::sessions::SessionAction;
 
 pub(super) fn open(model: &mut Model) -> Vec<Effect> {
     model.popups.push(Popup::Palette { input: Draft::default(), selected: 0 });
@@ -63,7 +64,8 @@ fn on_screen(model: &mut Model, row: &ActionRow, screen: Action) -> Vec<Effect> 
 fn is_about_one(action: Action) -> bool {
     use Action as A;
     let of_list = matches!(action, A::OpenSession | A::Replay | A::ReplayLenient | A::Resume | A::TakeAgent);
-    of_list || matches!(action, A::Session(action) if action.is_about_session() || action.is_mark())
+    of_list
+        || matches!(action, A::Session(action) if action.is_about_session() || action.is_mark() || action == SessionAction::Delete)
 }
 
 /// Explains where an action is available, and how to get there.

@@ -14,7 +14,7 @@ use crate::tui::message::{Effect, Slot};
 use crate::tui::model::{Model, Pane, Phase, Picks, Popup, RunView, Screen, Search, Tone, failure_lines};
 use crate::tui::overview::RAIL_TURNS;
 use crate::tui::sessions::fork::Aim;
-use crate::tui::sessions::{Dialog, SessionAction, export, fork, marks, rerun};
+use crate::tui::sessions::{Dialog, SessionAction, delete, export, fork, marks, rerun};
 use crate::tui::transcript::Transcript;
 use crate::workbench::{FailureGroup, OpenSession, SearchError, SessionKey, TurnBody};
 
@@ -460,6 +460,7 @@ pub(super) fn begin(action: SessionAction, model: &Model) -> Option<ActionStart>
                 Box::new(workbench.texts()),
             )));
         }
+        SessionAction::Delete => delete::Delete::open(session),
         SessionAction::AcceptReplay => return Some(ActionStart::Request(ArchiveRequest::Accept(key))),
         SessionAction::Play => return Some(ActionStart::Request(ArchiveRequest::Events(key))),
     };
