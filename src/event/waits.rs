@@ -12,6 +12,8 @@ type Stretch = (Option<Address>, i64, Option<i64>);
 #[derive(Debug, Clone, Default)]
 pub struct Waits {
     stretches: Vec<Stretch>,
+    /// Run, number and time of each stop. A stop may be applied before a question of a parallel branch that was recorded before it.
+    stops: Vec<(Address, u64, i64)>,
     last_ms: i64,
     left: bool,
 }
@@ -26,11 +28,18 @@ impl Waits {
         self.left = matches!(envelope.event, Event::Edit(_) | Event::RunWait(_));
         self.last_ms = self.last_ms.max(now);
         match &envelope.event {
-            Event::QuestionAsked(_) => self.stretches.push((Some(at.clone()), now, None)),
+            Event::QuestionAsked(_) => {
+                let stopped = self.stops.iter().find(|(run, seq, _)| *seq > envelope.seq && at.is_within(run));
+                let to = stopped.map(|(.., at_ms)| *at_ms);
+                self.stretches.push((Some(at.clone()), now, to));
+            }
             // Answers, edits, stops and ends close the wait.
             Event::AnswerGiven(_) | Event::TurnEnd(_) | Event::RunEnd(_) => self.close(at, now),
             Event::Edit(_) => self.close(&at.root(), now),
-            Event::Interrupt(_) => self.close(&envelope.run(), now),
+            Event::Interrupt(_) => {
+                self.close(&envelope.run(), now);
+                self.stops.push((envelope.run(), envelope.seq, now));
+            }
             _ => {}
         }
     }
@@ -97,6 +106,20 @@ mod tests {
         ]);
         assert_eq!(waits.within(&Address::from("r0"), 0, 80_000), 73_990);
         assert_eq!(waits.within(&Address::from("r0/t1/c0"), 0, 80_000), 69_988, "it was not running then");
+    }
+
+    #[test]
+    fn the_order_of_a_question_and_a_stop_is_that_of_their_numbers() {
+        let event = |seq, at: &str, event: Event, at_ms| Envelope { seq, at_ms, address: Address::from(at), event };
+        let question = |seq| event(seq, "r0/t1/p1.2/c0/q0", QuestionAsked::default().into(), 10);
+        let stop = event(5, "r0/t1", Interrupt::default().into(), 30);
+        // Asked before the stop, and by another branch of a turn after it.
+        for (seq, waited) in [(4, 20), (6, 90)] {
+            let mut waits = Waits::default();
+            waits.apply(&stop);
+            waits.apply(&question(seq));
+            assert_eq!(waits.within(&Address::from("r0"), 0, 100), waited, "{seq}");
+        }
     }
 
     #[test]
