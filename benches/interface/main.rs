@@ -179,7 +179,7 @@ fn busiest(at: &[Instant]) -> usize {
 /// Copies of an example session.
 fn many_sessions(dir: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(dir)?;
-    let example = example_sessions().remove(0);
+    let example = &example_sessions()[0];
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&example.path))?;
     for number in 0..SESSIONS {
         std::fs::write(dir.join(format!("2026-01-01T00-00-00Z-{number:08x}.jsonl")), &text)?;

@@ -80,9 +80,9 @@ pub(crate) const CHARTED: usize = 2_000;
 pub(crate) fn growth(services: &Services, size: (u16, u16)) -> Option<Vec<f64>> {
     let mut model = Model::new(services.opened(), size, 0);
     let largest = |session: &Session| session.skeleton().roots().map(|run| run.turns.len()).max();
-    let session = example_sessions().into_iter().max_by_key(largest)?;
+    let session = example_sessions().iter().max_by_key(|session| largest(session))?;
     let turn = session.skeleton().roots().next()?.turns.last()?.address.clone();
-    let mut taken = Inspection::of(&session, &turn)?;
+    let mut taken = Inspection::of(session, &turn)?;
     let chart = taken.request.iter_mut().find_map(|part| match &mut part.body {
         Body::Growth(turns, _) => Some(turns),
         _ => None,

@@ -40,10 +40,10 @@ pub(super) async fn doctor(
     Ok(code)
 }
 
-/// Returns the findings that need no server, the terminal and the locale first: for bundles.
-pub(super) async fn findings_offline(workbench: &Workbench) -> Vec<Finding> {
+/// Returns the findings about this machine, the terminal and the locale first: for bundles.
+pub(super) fn local_findings(workbench: &Workbench) -> Vec<Finding> {
     let mut findings = vec![terminal(&process_env), locale(&process_env)];
-    findings.extend(workbench.doctor_offline().await);
+    findings.extend(workbench.local_findings(None));
     findings
 }
 
@@ -90,6 +90,24 @@ fn locale(variable: Env<'_>) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_terminal_has_the_colours_that_the_interface_would_use() {
+        let cases: [(&[(&str, &str)], &str); 6] = [
+            (&[("NO_COLOR", "1"), ("COLORTERM", "truecolor")], "no colours (NO_COLOR is set)"),
+            (&[("NO_COLOR", ""), ("COLORTERM", "truecolor")], "true colour"),
+            (&[("TERM", "xterm-direct")], "true colour"),
+            (&[("TERM", "xterm-256color")], "256 colours"),
+            (&[("TERM", "dumb")], "no colours"),
+            (&[], "16 colours"),
+        ];
+        for (set, colours) in cases {
+            let value = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+            let message = terminal(&value).message;
+            let is_dumb = value("TERM").is_some_and(|term| term == "dumb") && message.starts_with("TERM is dumb");
+            assert!(is_dumb || message.contains(colours), "{set:?}: {message}");
+        }
+    }
 
     #[test]
     fn the_first_variable_that_is_set_decides_about_utf_8() {

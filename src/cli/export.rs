@@ -61,7 +61,7 @@ pub(super) async fn export(
     }
     let bytes = match (format, file) {
         (Format::Bundle, Some(folder)) => {
-            let findings = doctor::findings_offline(workbench).await;
+            let findings = doctor::local_findings(workbench);
             workbench.write_bundle(&session, &prepared, secrets, &findings, folder).await?
         }
         (Format::Bundle, None) => return Err(UsageError("a bundle is a folder: name it with -o".to_owned())),

@@ -2,8 +2,9 @@
 //!
 //! In: a text. Out: the positions in it that look like a key, each with its rule. It must never store or print what it found.
 
+use std::cell::OnceCell;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use regex::Regex;
 
@@ -20,10 +21,17 @@ pub struct ScanRule {
     pattern: &'static str,
     /// Words can have this shape too: what is found must also look random.
     random: bool,
+    /// Texts of which one is in everything that the pattern finds, in lower case.
+    parts: &'static [&'static str],
 }
 
-const fn rule(name: &'static str, meaning: &'static str, pattern: &'static str) -> ScanRule {
-    ScanRule { name, meaning, pattern, random: false }
+const fn rule(
+    name: &'static str,
+    meaning: &'static str,
+    parts: &'static [&'static str],
+    pattern: &'static str,
+) -> ScanRule {
+    ScanRule { name, meaning, pattern, random: false, parts }
 }
 
 impl ScanRule {
@@ -38,44 +46,71 @@ pub const SCAN_RULES: &[ScanRule] = &[
     rule(
         "private_key",
         "a private key in PEM form",
+        &["-----begin "],
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
     ),
-    rule("anthropic_key", "a key of Anthropic", r"\bsk-ant-[A-Za-z0-9_-]{16,}"),
-    rule("openrouter_key", "a key of OpenRouter", r"\bsk-or-[A-Za-z0-9_-]{16,}"),
+    rule("anthropic_key", "a key of Anthropic", &["sk-ant-"], r"\bsk-ant-[A-Za-z0-9_-]{16,}"),
+    rule("openrouter_key", "a key of OpenRouter", &["sk-or-"], r"\bsk-or-[A-Za-z0-9_-]{16,}"),
     ScanRule {
         random: true,
-        ..rule("openai_key", "a key of OpenAI, or of a service with the same key format", r"\bsk-[A-Za-z0-9_-]{20,}")
+        ..rule(
+            "openai_key",
+            "a key of OpenAI, or of a service with the same key format",
+            &["sk-"],
+            r"\bsk-[A-Za-z0-9_-]{20,}",
+        )
     },
-    rule("google_key", "a key of Google", r"\bAIza[A-Za-z0-9_-]{35}"),
-    rule("groq_key", "a key of Groq", r"\bgsk_[A-Za-z0-9]{20,}"),
-    rule("xai_key", "a key of xAI", r"\bxai-[A-Za-z0-9]{20,}"),
-    rule("huggingface_token", "a token of Hugging Face", r"\bhf_[A-Za-z0-9]{30,}"),
-    rule("aws_access_key", "an access key id of AWS", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
-    rule("github_token", "a token of GitHub", r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})"),
-    rule("gitlab_token", "a token of GitLab", r"\bglpat-[A-Za-z0-9_-]{20,}"),
-    rule("slack_token", "a token of Slack", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
-    rule("stripe_key", "a key of Stripe", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}"),
-    rule("npm_token", "a token of npm", r"\bnpm_[A-Za-z0-9]{36}"),
-    rule("jwt", "a JSON Web Token", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    rule("google_key", "a key of Google", &["aiza"], r"\bAIza[A-Za-z0-9_-]{35}"),
+    rule("groq_key", "a key of Groq", &["gsk_"], r"\bgsk_[A-Za-z0-9]{20,}"),
+    rule("xai_key", "a key of xAI", &["xai-"], r"\bxai-[A-Za-z0-9]{20,}"),
+    rule("huggingface_token", "a token of Hugging Face", &["hf_"], r"\bhf_[A-Za-z0-9]{30,}"),
+    rule(
+        "aws_access_key",
+        "an access key id of AWS",
+        &["akia", "asia", "abia", "acca"],
+        r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",
+    ),
+    rule(
+        "github_token",
+        "a token of GitHub",
+        &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
+        r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})",
+    ),
+    rule("gitlab_token", "a token of GitLab", &["glpat-"], r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    rule("slack_token", "a token of Slack", &["xox"], r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
+    rule("stripe_key", "a key of Stripe", &["k_live_", "k_test_"], r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}"),
+    rule("npm_token", "a token of npm", &["npm_"], r"\bnpm_[A-Za-z0-9]{36}"),
+    rule("jwt", "a JSON Web Token", &["eyj"], r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
     ScanRule {
         random: true,
-        ..rule("bearer", "the credentials of an HTTP header", r"(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/-]{20,}=*)")
+        ..rule(
+            "bearer",
+            "the credentials of an HTTP header",
+            &["bearer", "basic"],
+            r"(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/-]{20,}=*)",
+        )
     },
-    rule("url_password", "a password inside an address", r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:([^\s/@]{3,})@"),
+    rule("url_password", "a password inside an address", &["://"], r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:([^\s/@]{3,})@"),
     ScanRule {
         name: "assignment",
         meaning: "a random text under a name such as key, token, secret or password",
+        parts: &["key", "token", "secret", "passwd", "password", "credential"],
         pattern: r#"(?i)[a-z0-9_.-]*(?:key|token|secret|passwd|password|credential)[a-z0-9_.-]*\\?["']?\s*(?::=|=>|[:=]|\s)\s*\\?["']?([A-Za-z0-9+/_.~-]{16,}=*)"#,
         random: true,
     },
 ];
 
-/// A name of a secret value.
-static NAMES: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)key|token|secret|passwd|password|credential|authorization").ok());
+/// Parts of the names of secret values, in lower case.
+const SECRET_NAMES: [&str; 7] = ["key", "token", "secret", "passwd", "password", "credential", "authorization"];
 
-static COMPILED: LazyLock<Vec<(Regex, ScanRule)>> =
-    LazyLock::new(|| SCAN_RULES.iter().filter_map(|rule| Some((Regex::new(rule.pattern).ok()?, *rule))).collect());
+/// The patterns of the rules, each compiled for the first text that holds a part of it: compiling all of them takes longer than most commands.
+static COMPILED: [OnceLock<Option<Regex>>; SCAN_RULES.len()] = [const { OnceLock::new() }; SCAN_RULES.len()];
+
+/// A text in which parts are looked for whatever their case.
+fn lower_case(text: &str) -> String {
+    // Without regard to case, patterns take this letter for an `s`; its lower case is itself.
+    text.to_lowercase().replace('ſ', "s")
+}
 
 /// The positions in a text that look like a secret, and by which rule; also what its readers see when they decode it. `name` is the name
 /// of the text, if any.
@@ -85,7 +120,13 @@ pub(crate) fn scan(text: &str, name: Option<&str>) -> Vec<(Range<usize>, &'stati
 
 fn scan_spelled(text: &str, name: Option<&str>) -> Vec<(Range<usize>, &'static str)> {
     let mut found = Vec::new();
-    for (pattern, rule) in COMPILED.iter() {
+    let lower = OnceCell::new();
+    for (rule, compiled) in SCAN_RULES.iter().zip(&COMPILED) {
+        let has_part = || holds_any(lower.get_or_init(|| lower_case(text)), rule.parts);
+        if compiled.get().is_none() && !has_part() {
+            continue;
+        }
+        let Some(pattern) = compiled.get_or_init(|| Regex::new(rule.pattern).ok()) else { continue };
         for captures in pattern.captures_iter(text) {
             let Some(place) = captures.get(1).or_else(|| captures.get(0)) else { continue };
             if !rule.random || looks_random(place.as_str()) {
@@ -93,11 +134,15 @@ fn scan_spelled(text: &str, name: Option<&str>) -> Vec<(Range<usize>, &'static s
             }
         }
     }
-    let named = name.is_some_and(|name| NAMES.as_ref().is_some_and(|names| names.is_match(name)));
+    let named = name.is_some_and(|name| holds_any(&lower_case(name), &SECRET_NAMES));
     if named && text.len() >= RANDOM_MIN_BYTES && !text.contains(char::is_whitespace) && looks_random(text) {
         found.push((0..text.len(), "assignment"));
     }
     found
+}
+
+fn holds_any(text: &str, parts: &[&str]) -> bool {
+    parts.iter().any(|part| text.contains(part))
 }
 
 /// The shortest text that counts as random.
@@ -150,9 +195,20 @@ mod tests {
 
     #[test]
     fn every_rule_finds_its_example_and_compiles() {
-        assert_eq!(COMPILED.len(), SCAN_RULES.len());
         for rule in SCAN_RULES {
+            let pattern = Regex::new(rule.pattern).expect(rule.name);
             let text = format!("before {} after", example(rule.name));
+            // Whatever the case, what a pattern finds holds a part of it.
+            for text in [
+                text.clone(),
+                text.to_lowercase(),
+                text.to_uppercase(),
+                text.replace('s', "ſ"),
+                text.replace('k', "\u{212a}"),
+            ] {
+                let is_found = pattern.is_match(&text);
+                assert!(!is_found || holds_any(&lower_case(&text), rule.parts), "{}: {text}", rule.name);
+            }
             assert!(names(&text).contains(&rule.name), "{}: {:?}", rule.name, names(&text));
             assert!(!rule.meaning.is_empty());
         }

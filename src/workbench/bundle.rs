@@ -187,7 +187,7 @@ Recorded by {program}, bundled for the report of a bug.
 |---|---|
 | `{file}` | the session: everything that happened, an event per line |
 | `{AGENT}` | its agent, with the inputs of its first run |
-| `{DOCTOR}` | what works on the machine where this was bundled (`ptc-workbench doctor --json`) |
+| `{DOCTOR}` | the machine where this was bundled: what `ptc-workbench doctor --json` finds without servers and examples |
 | `{FILES}` | the files that were given as inputs, named by their hashes; only where there were any |
 
 ## Use

@@ -89,14 +89,9 @@ impl Workbench {
         findings
     }
 
-    /// Like `doctor`, without the servers: nothing is connected. For bundles, because exporting a session connects to nothing.
-    pub async fn doctor_offline(&self) -> Vec<Finding> {
-        let mut findings = self.local_findings(None);
-        findings.push(self.examples().await);
-        findings
-    }
-
-    fn local_findings(&self, refused: Option<&str>) -> Vec<Finding> {
+    /// Like `doctor`, without what takes time: servers are not contacted, the example sessions are not replayed. For bundles, because
+    /// exporting a session connects to nothing and replays only that session.
+    pub fn local_findings(&self, refused: Option<&str>) -> Vec<Finding> {
         let mut findings = vec![
             writable("sessions folder", &self.folders.sessions_dir),
             writable("drafts folder", &self.folders.drafts_dir),
@@ -163,7 +158,7 @@ impl Workbench {
 
     async fn examples(&self) -> Finding {
         let sessions = example_sessions();
-        for session in &sessions {
+        for session in sessions {
             let id = &session.header.id;
             match self.replay(session).await.map(|report| report.outcome) {
                 Ok(ReplayOutcome::Identical) => {}

@@ -2,15 +2,19 @@
 //!
 //! In: a query. Out: sessions with the positions of the words.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::{OpenError, Workbench, example_sessions};
 use crate::port::SystemClock;
 use crate::session::Summary;
-use crate::session::index::{Catalogue, FoundSession, Query, QueryError, TermSyntax};
+use crate::session::index::{Catalogue, FoundSession, Query, QueryError, TermSyntax, example_summaries};
 
 /// The examples in the list, made once: they are part of the program.
-static EXAMPLES: LazyLock<Vec<Summary>> = LazyLock::new(|| Catalogue::of_examples(&example_sessions()).summaries());
+static LISTED_EXAMPLES: LazyLock<Vec<Summary>> = LazyLock::new(|| example_summaries(example_sessions()));
+
+/// The texts of the examples, read at the first search.
+static SEARCHED_EXAMPLES: LazyLock<Mutex<Catalogue>> =
+    LazyLock::new(|| Mutex::new(Catalogue::of_examples(example_sessions())));
 
 /// Result of a search.
 #[derive(Debug, Clone, Default)]
@@ -66,10 +70,8 @@ impl Workbench {
         let marks = self.marks()?;
         let mut own = Catalogue::open(&self.folders.sessions_dir);
         let mut found = own.find(query, &marks);
-        let examples = example_sessions();
         // The examples are found by filters as what they are.
-        let mut shipped = Catalogue::of_examples(&examples);
-        found.extend(shipped.find(query, &marks));
+        found.extend(SEARCHED_EXAMPLES.lock().unwrap_or_else(PoisonError::into_inner).find(query, &marks));
         let (searched, partial) = own.counts();
         let mut notices = std::mem::take(&mut own.notices);
         if partial > 0 {
@@ -79,7 +81,7 @@ impl Workbench {
             let lines: Vec<String> = marks.unreadable.iter().map(ToString::to_string).collect();
             notices.push(format!("lines of the marks that cannot be read: {}", lines.join(", ")));
         }
-        Ok(SearchReport { found, searched: searched + examples.len(), notices })
+        Ok(SearchReport { found, searched: searched + example_sessions().len(), notices })
     }
 
     /// The user's sessions, newest first, and then the examples.
@@ -87,7 +89,7 @@ impl Workbench {
         let own = Catalogue::open(&self.folders.sessions_dir);
         own.notices.iter().for_each(|notice| tracing::warn!(notice, "the index of the sessions"));
         let mut all = own.summaries();
-        all.extend(EXAMPLES.iter().cloned());
+        all.extend(LISTED_EXAMPLES.iter().cloned());
         all
     }
 }

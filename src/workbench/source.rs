@@ -3,6 +3,7 @@
 //! In: the user's text. Out: the definition, or why there is none. It must never change a file.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use ptc_core::text::did_you_mean;
 
@@ -58,9 +59,12 @@ fn unknown(name: &str, path: &Path) -> String {
 /// File name and content of every example session.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sessions.rs"));
 
+/// The example sessions, read once.
+static EXAMPLES: LazyLock<Vec<Session>> = LazyLock::new(|| FILES.iter().filter_map(example_of).collect());
+
 /// The example sessions, oldest first. A file that cannot be read is left out; a test reads them all.
-pub fn example_sessions() -> Vec<Session> {
-    FILES.iter().filter_map(example_of).collect()
+pub fn example_sessions() -> &'static [Session] {
+    &EXAMPLES
 }
 
 fn example_of((name, text): &(&str, &str)) -> Option<Session> {

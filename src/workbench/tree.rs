@@ -43,7 +43,7 @@ impl Workbench {
             let own = Session::header_of(path).map_err(|error| OpenError(error.to_string()))?;
             known.push((path.clone(), own));
         }
-        known.extend(example_sessions().into_iter().map(|session| (session.path.clone(), session.header)));
+        known.extend(example_sessions().iter().map(|session| (session.path.clone(), session.header.clone())));
         known.sort_by(|one, other| one.1.created_ms.cmp(&other.1.created_ms).then(one.1.id.cmp(&other.1.id)));
         known.dedup_by(|one, other| one.1.id == other.1.id);
         let trees = grown(known);

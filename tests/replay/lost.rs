@@ -42,9 +42,9 @@ fn a_file_without_one_of_its_lines_is_damaged_or_ends_before_its_run() {
     }
 }
 
-/// Returns whether a recording without this event is tried. The short form takes every third event, another third of each session.
+/// Returns whether a recording without this event is tried: a sample of the events, another one of each session.
 fn is_tried(session: usize, place: usize) -> bool {
-    crate::is_long() || (session + place).is_multiple_of(3)
+    crate::is_in_sample(session + place)
 }
 
 /// Returns whether nothing is computed from this event.
@@ -61,7 +61,7 @@ fn is_only_shown(lost: &Envelope, events: &[Envelope]) -> bool {
 
 #[tokio::test]
 async fn what_counts_is_missed_even_where_the_numbers_do_not_show_it() {
-    for (number, session) in example_sessions().into_iter().enumerate() {
+    for (number, session) in example_sessions().iter().enumerate() {
         let events: Vec<Envelope> = session.events().collect();
         assert_eq!(outcome(Recording::of_events(events.clone())).await, "identical");
         let counts = |(place, lost): &(usize, &Envelope)| is_tried(number, *place) && !is_only_shown(lost, &events);
@@ -77,7 +77,7 @@ async fn what_counts_is_missed_even_where_the_numbers_do_not_show_it() {
 #[tokio::test]
 async fn what_is_missing_before_the_last_turn_is_not_the_end_of_a_recording() {
     let mut compared = 0;
-    for (number, session) in example_sessions().into_iter().enumerate() {
+    for (number, session) in example_sessions().iter().enumerate() {
         let all: Vec<Envelope> = session.events().collect();
         let last = all.iter().rposition(|envelope| {
             matches!(envelope.event, Event::RequestMade(_)) && envelope.address.run_part() == envelope.address.root()
@@ -96,7 +96,7 @@ async fn what_is_missing_before_the_last_turn_is_not_the_end_of_a_recording() {
             compared += 1;
         }
     }
-    assert!(compared > 100, "{compared}");
+    assert!(compared > 40, "{compared}");
 }
 
 #[tokio::test]

@@ -441,7 +441,7 @@ fn a_pipe_that_has_the_name_of_a_session_is_not_waited_for() {
 fn a_request_is_rebuilt_from_its_lines_alone() {
     let mut compared = 0;
     for session in ptc_workbench::workbench::example_sessions() {
-        let recording = ptc_workbench::replay::Recording::of(&session).unwrap();
+        let recording = ptc_workbench::replay::Recording::of(session).unwrap();
         for turn in session.skeleton().runs.iter().flat_map(|run| &run.turns) {
             assert_eq!(session.request(&turn.address), recording.request(&turn.address), "{}", turn.address);
             compared += 1;

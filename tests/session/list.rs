@@ -69,11 +69,11 @@ async fn an_example_is_meant_only_when_no_own_session_is() {
 #[test]
 fn a_pipeline_is_listed_and_found_by_its_name() {
     let of_pipeline = example_sessions()
-        .into_iter()
+        .iter()
         .find(|session| session.skeleton().roots().any(|run| run.pipeline.is_some()))
         .expect("an example of a pipeline");
     let last = of_pipeline.skeleton().last().unwrap().agent.clone();
-    let listed = summarize(&of_pipeline);
+    let listed = summarize(of_pipeline);
     assert_eq!(listed.agent, "quote");
     let program = Program::new();
     let id = listed.id.as_str();

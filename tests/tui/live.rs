@@ -230,7 +230,7 @@ async fn questions_of_branches_come_one_after_the_other_and_each_gets_its_answer
 
 /// The file of an example session, written under other names.
 fn recorded() -> String {
-    let example = example_sessions().remove(0);
+    let example = &example_sessions()[0];
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&example.path)).unwrap()
 }
 
@@ -329,7 +329,7 @@ async fn a_run_that_is_put_down_waits_in_its_session_and_continues_from_there() 
 fn the_agent_of_a_session_comes_into_the_editors_with_its_inputs() {
     let dir = tempfile::tempdir().unwrap();
     let (live, _) = live(dir.path());
-    let session = example_sessions().into_iter().find(|session| live_agent(session) == "sales").unwrap();
+    let session = example_sessions().iter().find(|session| live_agent(session) == "sales").unwrap();
     let key = SessionKey::Example(session.header.id.to_string());
     let taken = live.open_agent(&AgentSource::Session(key)).unwrap();
     assert_eq!(taken.file, None, "saving asks for a path");

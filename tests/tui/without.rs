@@ -21,10 +21,10 @@ fn opened() -> Model {
     let mut model = fresh((140, 40));
     ran(&mut model, two_turns(), Some(RunEnding::Run));
     let session =
-        example_sessions().into_iter().find(|session| session.header.id.to_string() == SALES).expect("the example");
+        example_sessions().iter().find(|session| session.header.id.to_string() == SALES).expect("the example");
     let turn = Address::run(0).turn(2);
     let mut inspector = Inspector::new(Subject::Named(SALES.to_owned()), turn.clone());
-    inspector.take(Ok(Inspection::of(&session, &turn).unwrap()));
+    inspector.take(Ok(Inspection::of(session, &turn).unwrap()));
     model.inspector = Some(Box::new(inspector));
     model
 }

@@ -16,6 +16,7 @@ use super::digest::{Digest, Facts, Field};
 use super::failure::Failure;
 use super::filter::Filter;
 use super::find::{SearchMatch, SessionMatches, excerpt, search_texts};
+use super::order::newest_first;
 use super::query::Query;
 use super::segment::{FileStamp, IndexEntry, SegmentBuilder, SegmentHeader, SegmentTexts};
 use crate::config::{create_private_dir, write_private_file};
@@ -475,18 +476,6 @@ fn add_failures(query: &Query, failures: &[Failure], hits: &mut SessionMatches) 
         hits.add_match(|| Some(SearchMatch { at: failure.at.clone(), field: Field::Error, excerpt, highlight }));
         hits.count += failure.repeated;
     }
-}
-
-/// Sorts by the time in the ids, and within one second by the time in the headers.
-fn newest_first<T>(all: &mut [T], summary: impl Fn(&T) -> &Summary) {
-    all.sort_by(|one, other| {
-        let (one, other) = (summary(one), summary(other));
-        let stamp = |id: &str| id.rsplit_once('-').map_or(id.to_owned(), |(stamp, _)| stamp.to_owned());
-        stamp(&other.id)
-            .cmp(&stamp(&one.id))
-            .then(other.created_ms.cmp(&one.created_ms))
-            .then_with(|| other.id.cmp(&one.id))
-    });
 }
 
 fn remove(path: &Path) {

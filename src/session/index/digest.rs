@@ -135,6 +135,16 @@ impl Digest {
     }
 }
 
+/// Creates the summary of a session, with the beginning of its result.
+pub(super) fn short_summary(session: &Session) -> Summary {
+    let mut summary = summarize(session);
+    if let Some((end, _)) = summary.result.char_indices().nth(RESULT_CHARS) {
+        summary.result.truncate(end);
+        summary.result.push('…');
+    }
+    summary
+}
+
 /// State while lines are read.
 #[derive(Debug, Default)]
 struct Digester {
@@ -173,11 +183,7 @@ impl Digester {
 
     fn finish(self, session: &Session) -> Digest {
         let Self { mut facts, mut texts, replies, .. } = self;
-        let mut summary = summarize(session);
-        if let Some((end, _)) = summary.result.char_indices().nth(RESULT_CHARS) {
-            summary.result.truncate(end);
-            summary.result.push('…');
-        }
+        let summary = short_summary(session);
         facts.failures = limited(facts.failures);
         facts.agents = session.skeleton().roots().map(|run| run.agent.clone()).collect();
         let replies = replies.into_iter().filter(|(_, reply)| !reply.attempts.text().is_empty());

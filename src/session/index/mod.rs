@@ -8,6 +8,7 @@ mod digest;
 mod failure;
 mod filter;
 mod find;
+mod order;
 mod query;
 mod segment;
 
@@ -16,4 +17,5 @@ pub use digest::{Facts, Field};
 pub use failure::Failure;
 pub use filter::{Filter, Flag, NumberCondition, Operator, WordList};
 pub use find::SearchMatch;
+pub use order::example_summaries;
 pub use query::{FILTERS, FilterRow, Query, QueryError, Term, TermSyntax, text_notice};

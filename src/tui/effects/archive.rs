@@ -190,7 +190,7 @@ fn export(services: &Services, key: &SessionKey, spec: &ExportSpec) -> Result<Ex
     let session = workbench.open_found(key).map_err(|error| unreadable(error.0))?;
     let prepared = workbench.prepare_export(&session, &spec.rules)?;
     let bytes = if spec.format == Format::Bundle {
-        let findings = wait(workbench.doctor_offline());
+        let findings = workbench.local_findings(None);
         wait(workbench.write_bundle(&session, &prepared, spec.secrets, &findings, &path))?
     } else {
         let content = &prepared.content;
