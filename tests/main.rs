@@ -34,6 +34,29 @@ pub(crate) fn is_long() -> bool {
     std::env::var_os("PTC_LONG_TESTS").is_some()
 }
 
+/// Cases of each property (`PROPTEST_CASES`) from which samples are those of CI.
+const CI_CASES: u32 = 256;
+
+/// Returns whether tests run as in CI, or in their long form.
+pub(crate) fn is_complete() -> bool {
+    is_long() || proptest::test_runner::Config::default().cases >= CI_CASES
+}
+
+/// Returns whether this one of many similar combinations is tried: each in the long form, every third in CI, every ninth in the short form.
+pub(crate) fn is_in_sample(place: usize) -> bool {
+    let step = if is_long() {
+        1
+    } else if is_complete() {
+        3
+    } else {
+        9
+    };
+    place.is_multiple_of(step)
+}
+
+/// Time between two looks at something that is waited for. Looking without a pause takes the processor from what is waited for.
+pub(crate) const POLL: std::time::Duration = std::time::Duration::from_millis(1);
+
 /// Tests check memory limits, as the binary does.
 #[global_allocator]
 static ALLOCATOR: ptc_core::CountingAllocator = ptc_core::CountingAllocator;

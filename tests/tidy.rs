@@ -8,6 +8,7 @@ mod comments;
 mod dependencies;
 mod pages;
 mod source;
+mod waits;
 
 use std::fmt::Write as _;
 

@@ -371,8 +371,9 @@ fn examples_are_exported_by_every_redaction_and_their_bundles_replay() {
         "regex:[a-z]{5,}",
     ];
     for (number, id) in ids.iter().enumerate() {
-        // Each rule once, for another example; the long form tries all for all.
-        let is_tried = |place: usize| crate::is_long() || (number < rules.len() && place == number);
+        // Each rule once, for another example; the short form tries every third, the long form all for all.
+        let is_own = |place: usize| place == number && (crate::is_complete() || place.is_multiple_of(3));
+        let is_tried = |place: usize| crate::is_long() || is_own(place);
         let tried = rules.iter().enumerate().filter(|(place, _)| is_tried(*place));
         for (_, rule) in tried {
             let folder = format!("{number}.bundle");

@@ -207,7 +207,7 @@ pub(crate) fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) 
             return found;
         }
         assert!(start.elapsed() < DEADLINE, "{what} did not happen");
-        std::thread::yield_now();
+        std::thread::sleep(crate::POLL);
     }
 }
 

@@ -140,7 +140,7 @@ async fn a_command_that_hangs_is_stopped_with_what_it_started() {
     let cancel = tokio_util::sync::CancellationToken::new();
     let stop = async {
         while !pid.exists() {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(crate::POLL).await;
         }
         cancel.cancel();
     };

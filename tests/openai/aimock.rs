@@ -51,7 +51,7 @@ impl Peer {
         let mut peer = Self { process, base_url: format!("http://127.0.0.1:{port}/v1") };
         while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
             assert!(peer.process.try_wait().unwrap().is_none(), "aimock ended at its start");
-            tokio::task::yield_now().await;
+            tokio::time::sleep(crate::POLL).await;
         }
         Some(peer)
     }

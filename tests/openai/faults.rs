@@ -193,7 +193,7 @@ async fn a_cancel_ends_a_reply_and_the_server_sees_it() {
         let request = request("hi");
         let (asked, ()) = futures::join!(ask_until(&model, &request, cancel.clone()), async {
             while server.received().is_empty() {
-                tokio::task::yield_now().await;
+                tokio::time::sleep(crate::POLL).await;
             }
             cancel.cancel();
         });
@@ -213,7 +213,7 @@ async fn a_cancel_does_not_wait_for_a_reader_of_events() {
     let (result, ()) = futures::join!(ptc_workbench::model::Model::answer(&model, &request, &call), async {
         assert!(matches!(unread.recv().await, Some(ModelEvent::Sent(_))));
         while server.received().is_empty() {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(crate::POLL).await;
         }
         cancel.cancel();
     });
@@ -231,7 +231,7 @@ async fn models_of_one_provider_share_its_gate() {
     let stalled = ask_until(&first, &request, cancel.clone());
     let later = async {
         while server.received().is_empty() {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(crate::POLL).await;
         }
         let waiting = ask(&second, &request);
         let stop = async {

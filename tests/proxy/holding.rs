@@ -297,7 +297,7 @@ async fn a_part_of_a_reply_that_is_to_be_held_is_recorded_as_ended_by_the_proxy(
     live.holds().set(HeldSide::Reply, true);
     let asked = tokio::spawn(proxied.post("/v1/chat/completions", body_of(&[("user", "2 plus 2")])).send());
     while proxied.server.received().is_empty() {
-        tokio::task::yield_now().await;
+        tokio::time::sleep(crate::POLL).await;
     }
     proxied.abort().await;
     assert!(asked.await.unwrap().is_err());

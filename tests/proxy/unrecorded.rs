@@ -199,7 +199,7 @@ async fn a_reply_without_a_body_is_whole_and_a_client_that_left_before_a_reply_h
     client().get(format!("{}/v1/models/slow", proxied.base)).timeout(limit).send().await.unwrap_err();
     let passed = Arc::clone(&proxied.unrecorded);
     while passed.lock().unwrap().len() < 2 {
-        tokio::task::yield_now().await;
+        tokio::time::sleep(crate::POLL).await;
     }
     let lines = passed.lock().unwrap().clone();
     assert_eq!((lines[0].status, &lines[0].problem), (Some(200), &None), "{lines:?}");

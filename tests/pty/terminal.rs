@@ -183,7 +183,7 @@ impl Terminal {
         let limit = Instant::now() + LIMIT;
         while settings(&*self.pair.master) != self.before {
             assert!(Instant::now() < limit, "the program continues to read keys:\n{}", self.screen());
-            std::thread::yield_now();
+            std::thread::sleep(crate::POLL);
         }
     }
 
@@ -220,7 +220,7 @@ impl Terminal {
                 return status.exit_code();
             }
             assert!(Instant::now() < limit, "the program does not end:\n{}", self.screen());
-            std::thread::yield_now();
+            std::thread::sleep(crate::POLL);
         }
     }
 

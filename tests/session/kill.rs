@@ -10,7 +10,13 @@ use crate::openai::server::{Play, Received, Server, delta, ending};
 
 /// Moments; `PTC_LONG_TESTS=1` runs the long form.
 fn moments() -> u64 {
-    if crate::is_long() { 200 } else { 14 }
+    if crate::is_long() {
+        200
+    } else if crate::is_complete() {
+        14
+    } else {
+        6
+    }
 }
 
 /// Three replies that do not do, and one that does, in pieces.
@@ -77,7 +83,7 @@ fn kill_at(bytes: u64, mode: &str, server: &Server) {
     let asked_before = server.received().len();
     let mut child = program.command(arguments(mode)).spawn().unwrap();
     while size(&program) < bytes && child.try_wait().unwrap().is_none() {
-        std::thread::yield_now();
+        std::thread::sleep(crate::POLL / 5);
     }
     child.kill().unwrap();
     child.wait().unwrap();

@@ -58,7 +58,7 @@ fn notice(text: &str) -> Event {
 fn wait_until_written(path: &Path, status: &RecorderStatus) {
     while fs::read_to_string(path).unwrap().lines().count() < 2 {
         status.retry();
-        std::thread::yield_now();
+        std::thread::sleep(crate::POLL);
     }
 }
 

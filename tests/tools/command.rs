@@ -1,7 +1,5 @@
 //! Commands: arguments in, result out, limits, and nothing left running.
 
-use std::process::Command;
-
 use serde_json::json;
 
 use super::{agent, allowed, script};
@@ -113,6 +111,6 @@ fn a_cancel_ends_the_whole_group() {
 /// Waits until the process that the file `child` names is gone.
 fn gone(program: &Program) {
     let id = std::fs::read_to_string(program.dir().join("child")).unwrap();
-    let is_alive = || Command::new("/bin/sh").args(["-c", &format!("kill -0 {}", id.trim())]).output().unwrap();
-    wait_for("the end of the process", || (!is_alive().status.success()).then_some(()));
+    let id = rustix::process::Pid::from_raw(id.trim().parse().unwrap()).unwrap();
+    wait_for("the end of the process", || rustix::process::test_kill_process(id).is_err().then_some(()));
 }

@@ -159,11 +159,12 @@ fn cuts(text: &str) -> Vec<usize> {
 fn every_split_into_two_is_drawn_like_the_whole() {
     let fixtures: Vec<Fixture> = hard().into_iter().chain(recorded()).collect();
     assert!(fixtures.len() > 30, "there are replies to try");
-    // Every ninth split in one of the views, others of each reply; `PTC_LONG_TESTS=1` tries all in all views.
+    // A sample of the splits in one of the views, others of each reply; `PTC_LONG_TESTS=1` tries all in all views.
+    let step = if crate::is_complete() { 9 } else { 27 };
     let views = [(View::Rich, 47), (View::Raw, 47), (View::Rich, 120)];
     for (number, (view, columns)) in views.into_iter().enumerate() {
         for (reply, one) in fixtures.iter().enumerate() {
-            let is_tried = |at: &usize| crate::is_long() || (at + reply) % (9 * views.len()) == number;
+            let is_tried = |at: &usize| crate::is_long() || (at + reply) % (step * views.len()) == number;
             let whole = drawn(&mut transcript_of(one, &[&one.text], view, columns), columns);
             for at in cuts(&one.text).into_iter().filter(is_tried) {
                 let (start, rest) = one.text.split_at(at);
@@ -176,13 +177,14 @@ fn every_split_into_two_is_drawn_like_the_whole() {
 
 #[test]
 fn at_every_moment_a_reply_that_grew_by_characters_is_drawn_like_its_start() {
-    // Every thirteenth moment, others of each reply; `PTC_LONG_TESTS=1` tries all.
+    // A sample of the moments, others of each reply; `PTC_LONG_TESTS=1` tries all.
+    let step = if crate::is_complete() { 13 } else { 39 };
     let replies = hard().into_iter().chain(recorded()).filter(|one| one.text.len() < 600);
     for (reply, one) in replies.enumerate() {
         let mut growing = transcript_of(&one, &[], View::Rich, 47);
         for (number, (at, c)) in one.text.char_indices().enumerate() {
             more(&mut growing, &one.text[at..at + c.len_utf8()]);
-            if !crate::is_long() && (number + reply) % 13 != 0 {
+            if !crate::is_long() && (number + reply) % step != 0 {
                 growing.prepare(47, ROWS, NOW_MS);
                 continue;
             }

@@ -81,8 +81,12 @@ fn toast(model: &Model) -> &str {
 
 #[test]
 fn typing_on_while_a_question_comes_answers_nothing_and_loses_no_key() {
-    for size in [WIDE, NARROW] {
-        for question in questions() {
+    for (number, size) in [WIDE, NARROW].into_iter().enumerate() {
+        for (place, question) in questions().into_iter().enumerate() {
+            // The short form tries each at one of the sizes.
+            if !crate::is_complete() && (number + place) % 2 != 0 {
+                continue;
+            }
             // The text is in use when the question comes.
             let mut model = running(size);
             let before = prompt(&model).to_owned();
