@@ -44,14 +44,18 @@ pub(crate) fn is_complete() -> bool {
 
 /// Returns whether this one of many similar combinations is tried: each in the long form, every third in CI, every ninth in the short form.
 pub(crate) fn is_in_sample(place: usize) -> bool {
-    let step = if is_long() {
-        1
+    place.is_multiple_of(by_form(1, 3, 9))
+}
+
+/// Returns the first value in the long form of the tests, the second in CI, the third in the short form.
+pub(crate) fn by_form<T>(long: T, in_ci: T, short: T) -> T {
+    if is_long() {
+        long
     } else if is_complete() {
-        3
+        in_ci
     } else {
-        9
-    };
-    place.is_multiple_of(step)
+        short
+    }
 }
 
 /// Time between two looks at something that is waited for. Looking without a pause takes the processor from what is waited for.

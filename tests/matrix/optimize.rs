@@ -144,13 +144,7 @@ async fn a_search_that_is_killed_at_any_try_continues_to_the_same_end() {
         let journal = |dir: &str| fs::read_to_string(program.dir().join(dir).join("journal.jsonl")).unwrap_or_default();
         let all = journal("whole").lines().count();
         let mut moments = vec![1, all / 2, 3, all - 2];
-        moments.truncate(if crate::is_long() {
-            4
-        } else if crate::is_complete() {
-            2
-        } else {
-            1
-        });
+        moments.truncate(crate::by_form(4, 2, 1));
         for lines in moments {
             let dir = format!("killed{lines}");
             let mut child = program.command(OPTIMIZE.iter().copied().chain([dir.as_str()])).spawn().unwrap();

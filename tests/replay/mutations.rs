@@ -228,7 +228,7 @@ async fn every_change_of_a_recording_is_noticed_unless_it_is_a_note() {
         })
         .collect();
     let is_long = crate::is_long();
-    let sample_size = if crate::is_complete() { SAMPLE } else { SAMPLE / 3 };
+    let sample_size = crate::by_form(all.len(), SAMPLE, SAMPLE / 3);
     if !is_long {
         let mut seed = 0x2545_f491_4f6c_dd1d;
         let mut sample = Vec::new();

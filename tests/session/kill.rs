@@ -10,13 +10,7 @@ use crate::openai::server::{Play, Received, Server, delta, ending};
 
 /// Moments; `PTC_LONG_TESTS=1` runs the long form.
 fn moments() -> u64 {
-    if crate::is_long() {
-        200
-    } else if crate::is_complete() {
-        14
-    } else {
-        6
-    }
+    crate::by_form(200, 14, 6)
 }
 
 /// Three replies that do not do, and one that does, in pieces.

@@ -225,13 +225,7 @@ async fn child_runs_are_in_every_total_and_the_limit_names_the_same_cost() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn any_agents_and_faults_give_totals_that_the_server_counted() {
-    let rounds = if crate::is_long() {
-        60
-    } else if crate::is_complete() {
-        3
-    } else {
-        1
-    };
+    let rounds = crate::by_form(60, 3, 1);
     for seed in 0..rounds {
         let mut chance = Chance(seed * 7919 + 17);
         let mode = ["json", "text", "ptc_lisp"][usize::try_from(chance.below(3)).unwrap()];

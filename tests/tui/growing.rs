@@ -178,13 +178,13 @@ fn every_split_into_two_is_drawn_like_the_whole() {
 #[test]
 fn at_every_moment_a_reply_that_grew_by_characters_is_drawn_like_its_start() {
     // A sample of the moments, others of each reply; `PTC_LONG_TESTS=1` tries all.
-    let step = if crate::is_complete() { 13 } else { 39 };
+    let step = crate::by_form(1, 13, 39);
     let replies = hard().into_iter().chain(recorded()).filter(|one| one.text.len() < 600);
     for (reply, one) in replies.enumerate() {
         let mut growing = transcript_of(&one, &[], View::Rich, 47);
         for (number, (at, c)) in one.text.char_indices().enumerate() {
             more(&mut growing, &one.text[at..at + c.len_utf8()]);
-            if !crate::is_long() && (number + reply) % step != 0 {
+            if (number + reply) % step != 0 {
                 growing.prepare(47, ROWS, NOW_MS);
                 continue;
             }

@@ -342,13 +342,7 @@ fn stopped(mode: &str, stop_after: u32, cut: usize) -> Play {
 async fn a_run_that_was_stopped_replays_wherever_its_recording_was_cut_and_resumed() {
     let modes = ["ptc_lisp", "json", "text", "json_loop"];
     for (mode, stop_after) in modes.iter().flat_map(|mode| (0..12).map(move |after| (mode, after))) {
-        let step = if crate::is_long() {
-            1
-        } else if crate::is_complete() {
-            13
-        } else {
-            31
-        };
+        let step = crate::by_form(1, 13, 31);
         for cut in (stop_after as usize % step..18).step_by(step) {
             perform(&stopped(mode, stop_after, cut)).await;
         }
