@@ -34,7 +34,7 @@ pub(crate) fn is_long() -> bool {
     std::env::var_os("PTC_LONG_TESTS").is_some()
 }
 
-/// Cases of each property (`PROPTEST_CASES`) from which samples are those of CI.
+/// Number of cases of each property (`PROPTEST_CASES`) in CI; with as many, tests take the samples of CI.
 const CI_CASES: u32 = 256;
 
 /// Returns whether tests run as in CI, or in their long form.
@@ -42,7 +42,8 @@ pub(crate) fn is_complete() -> bool {
     is_long() || proptest::test_runner::Config::default().cases >= CI_CASES
 }
 
-/// Returns whether this one of many similar combinations is tried: each in the long form, every third in CI, every ninth in the short form.
+/// Returns whether the combination at this place of many similar ones is tried: each in the long form, every third in CI, every ninth in the
+/// short form.
 pub(crate) fn is_in_sample(place: usize) -> bool {
     place.is_multiple_of(by_form(1, 3, 9))
 }
@@ -58,7 +59,7 @@ pub(crate) fn by_form<T>(long: T, in_ci: T, short: T) -> T {
     }
 }
 
-/// Time between two looks at something that is waited for. Looking without a pause takes the processor from what is waited for.
+/// Interval of tests that poll. Polling without a pause takes processor time from the process that is waited for.
 pub(crate) const POLL: std::time::Duration = std::time::Duration::from_millis(1);
 
 /// Tests check memory limits, as the binary does.

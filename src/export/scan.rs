@@ -21,7 +21,7 @@ pub struct ScanRule {
     pattern: &'static str,
     /// Words can have this shape too: what is found must also look random.
     random: bool,
-    /// Texts of which one is in everything that the pattern finds, in lower case.
+    /// Texts in lower case: whatever the pattern finds contains one of them, without regard to case.
     parts: &'static [&'static str],
 }
 
@@ -94,19 +94,19 @@ pub const SCAN_RULES: &[ScanRule] = &[
     ScanRule {
         name: "assignment",
         meaning: "a random text under a name such as key, token, secret or password",
-        parts: &["key", "token", "secret", "passwd", "password", "credential"],
+        parts: &SECRET_NAMES,
         pattern: r#"(?i)[a-z0-9_.-]*(?:key|token|secret|passwd|password|credential)[a-z0-9_.-]*\\?["']?\s*(?::=|=>|[:=]|\s)\s*\\?["']?([A-Za-z0-9+/_.~-]{16,}=*)"#,
         random: true,
     },
 ];
 
-/// Parts of the names of secret values, in lower case.
-const SECRET_NAMES: [&str; 7] = ["key", "token", "secret", "passwd", "password", "credential", "authorization"];
+/// Parts of the names of assigned secrets, in lower case.
+const SECRET_NAMES: [&str; 6] = ["key", "token", "secret", "passwd", "password", "credential"];
 
-/// The patterns of the rules, each compiled for the first text that holds a part of it: compiling all of them takes longer than most commands.
+/// The patterns of the rules. Compiling all of them takes longer than most commands, so each is compiled for the first text that may match.
 static COMPILED: [OnceLock<Option<Regex>>; SCAN_RULES.len()] = [const { OnceLock::new() }; SCAN_RULES.len()];
 
-/// A text in which parts are looked for whatever their case.
+/// Returns the text in lower case, so that it can be searched without regard to case.
 fn lower_case(text: &str) -> String {
     // Without regard to case, patterns take this letter for an `s`; its lower case is itself.
     text.to_lowercase().replace('ſ', "s")
@@ -134,7 +134,8 @@ fn scan_spelled(text: &str, name: Option<&str>) -> Vec<(Range<usize>, &'static s
             }
         }
     }
-    let named = name.is_some_and(|name| holds_any(&lower_case(name), &SECRET_NAMES));
+    let has_secret_name = |name: &str| holds_any(name, &SECRET_NAMES) || name.contains("authorization");
+    let named = name.is_some_and(|name| has_secret_name(&lower_case(name)));
     if named && text.len() >= RANDOM_MIN_BYTES && !text.contains(char::is_whitespace) && looks_random(text) {
         found.push((0..text.len(), "assignment"));
     }
@@ -198,7 +199,7 @@ mod tests {
         for rule in SCAN_RULES {
             let pattern = Regex::new(rule.pattern).expect(rule.name);
             let text = format!("before {} after", example(rule.name));
-            // Whatever the case, what a pattern finds holds a part of it.
+            // What a pattern finds contains one of the parts of its rule.
             for text in [
                 text.clone(),
                 text.to_lowercase(),

@@ -94,7 +94,7 @@ struct SharedSession {
 impl SharedSession {
     /// The session without raw frames, numbered without gaps. Where something was removed, what is computed from it is computed again, so
     /// that the session replays like any other; where the course of the run depends on removed content, the events stay as they were
-    /// recorded, and the header says so.
+    /// recorded, and the header records that.
     async fn of(session: &Session, prepared: &PreparedExport) -> Self {
         let header = prepared.header.clone();
         if prepared.removals.is_empty() {

@@ -12,7 +12,7 @@ use crate::session::index::{Catalogue, FoundSession, Query, QueryError, TermSynt
 /// The examples in the list, made once: they are part of the program.
 static LISTED_EXAMPLES: LazyLock<Vec<Summary>> = LazyLock::new(|| example_summaries(example_sessions()));
 
-/// The texts of the examples, read at the first search.
+/// The index of the examples, made at the first search.
 static SEARCHED_EXAMPLES: LazyLock<Mutex<Catalogue>> =
     LazyLock::new(|| Mutex::new(Catalogue::of_examples(example_sessions())));
 

@@ -1,4 +1,4 @@
-//! Waiting leaves the processor to what is waited for.
+//! Loops that poll pause between two polls.
 
 use super::none;
 use super::source::Tree;
@@ -10,7 +10,7 @@ fn nothing_waits_in_a_loop_without_a_pause() {
         let lines = source.text.lines().enumerate();
         let found = lines.filter(|(_, line)| spins.iter().any(|spin| line.contains(spin)));
         found
-            .map(|(at, _)| format!("{}:{}: takes the processor while it waits", source.path, at + 1))
+            .map(|(at, _)| format!("{}:{}: polls without a pause: sleep for `crate::POLL`", source.path, at + 1))
             .collect::<Vec<_>>()
     }));
 }

@@ -160,7 +160,7 @@ fn every_split_into_two_is_drawn_like_the_whole() {
     let fixtures: Vec<Fixture> = hard().into_iter().chain(recorded()).collect();
     assert!(fixtures.len() > 30, "there are replies to try");
     // A sample of the splits in one of the views, others of each reply; `PTC_LONG_TESTS=1` tries all in all views.
-    let step = if crate::is_complete() { 9 } else { 27 };
+    let step = crate::by_form(9, 9, 27);
     let views = [(View::Rich, 47), (View::Raw, 47), (View::Rich, 120)];
     for (number, (view, columns)) in views.into_iter().enumerate() {
         for (reply, one) in fixtures.iter().enumerate() {
