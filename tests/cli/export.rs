@@ -120,6 +120,7 @@ fn a_bundle_is_a_folder_whose_session_replays_and_whose_agent_runs() {
     let doctor: serde_json::Value = serde_json::from_str(&files["doctor.json"]).unwrap();
     let looked_at = doctor["findings"].as_array().unwrap().iter().map(|finding| finding["what"].as_str().unwrap());
     assert!(looked_at.clone().any(|what| what == "terminal") && looked_at.clone().any(|what| what == "configuration"));
+    assert!(!looked_at.clone().any(|what| what == "example sessions"), "nothing but the session is replayed");
     let session = session_in(&folder);
     let replayed = program.run(["replay", &session, "--check"]);
     assert!(replayed.exits(0).stdout.starts_with("identical"), "{}", replayed.stdout);
